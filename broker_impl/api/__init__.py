@@ -1,0 +1,1 @@
+"""One module an API family: a decoded request in, a domain call, a response out."""

@@ -1,0 +1,1 @@
+"""Partitions across brokers: leader, followers, in-sync replicas and the high watermark."""

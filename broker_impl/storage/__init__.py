@@ -1,0 +1,1 @@
+"""Partition logs on disk, byte-compatible with Kafka's files: batches, segments, indexes, recovery, retention."""

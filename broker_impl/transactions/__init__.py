@@ -1,0 +1,1 @@
+"""Producer identities and the per-partition state that makes retries harmless."""
