@@ -1,0 +1,47 @@
+"""Modules loaded before the broker starts, which may replace its public functions (`--plugin FILE`).
+
+A plugin defines `install()` and calls `replace("package.module:Class.method", new)` there. What is to be replaced must
+exist: a plugin written for another version of the broker is an error, never a broker that runs unchanged.
+"""
+
+import importlib
+import importlib.util
+from typing import Any
+
+
+class PluginError(Exception):
+    """The plugin cannot be loaded or does not fit this broker; the message says why."""
+
+
+def load(path: str) -> None:
+    spec = importlib.util.spec_from_file_location(f"plugin_{abs(hash(path))}", path)
+    if spec is None or spec.loader is None:
+        raise PluginError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        install = getattr(module, "install", None)
+        if not callable(install):
+            raise PluginError(f"{path} has no install()")
+        install()
+    except PluginError:
+        raise
+    except Exception as problem:
+        raise PluginError(f"{path} failed to install: {problem!r}") from problem
+
+
+def replace(target: str, new: Any) -> Any:
+    """Puts `new` in the place of `module:name` or `module:Class.name`; returns what was there."""
+    module_name, _colon, path = target.partition(":")
+    try:
+        owner: Any = importlib.import_module(module_name)
+        *outer, name = path.split(".")
+        for part in outer:
+            owner = getattr(owner, part)
+        old = getattr(owner, name)
+    except (ImportError, AttributeError, ValueError) as problem:
+        raise PluginError(f"there is no {target} to replace: {problem}") from None
+    setattr(owner, name, new)
+    return old
+
+

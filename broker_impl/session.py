@@ -1,0 +1,111 @@
+"""This broker's standing with the controller: it registers, heartbeats, and leaves in good order.
+
+The lease is this broker's own view of its session: it ends before the controller's does, because it is counted from
+when a heartbeat was *sent*. A broker past its lease refuses to lead: someone else may have been chosen already.
+"""
+
+import asyncio
+
+from broker_impl.api.services import Services
+from broker_impl.protocol.errors import BrokerError, ErrorCode
+from broker_impl.quorum.commands import Heartbeat, HeartbeatReply, RegisterBroker, Registered
+
+REGISTER_TIMEOUT_S = 5.0
+LEAVE_TIMEOUT_S = 10.0
+
+
+class Deposed(Exception):
+    """Another process has registered under this node's id."""
+
+
+class Session:
+    def __init__(self, services: Services, incarnation: str, clean_epoch: int | None) -> None:
+        self._services = services
+        self._incarnation = incarnation
+        self._clean_epoch = clean_epoch
+        self._interval_s = services.config.heartbeat_interval_ms / 1000
+        self._lease_s = services.config.session_timeout_ms / 1000 - self._interval_s
+        self._leaving = False
+        self._may_stop = asyncio.Event()
+        self._now = asyncio.Event()
+        self.epoch = -1
+        self.state = "starting"
+
+    async def run(self) -> None:
+        """Until cancelled. Raises `Deposed`."""
+        await self._register()
+        while True:
+            started = self._services.loop.time()
+            await self._heartbeat()
+            left = self._interval_s - (self._services.loop.time() - started)
+            await self._pause(left)
+
+    async def leave(self) -> None:
+        """Asks the controller to move the leaders away, and waits until it has; not for ever."""
+        if self.state == "starting":
+            return
+        self._leaving = True
+        self.state = "stopping"
+        self._now.set()
+        try:
+            async with asyncio.timeout(LEAVE_TIMEOUT_S):
+                await self._may_stop.wait()
+        except TimeoutError:
+            self._services.machine.journal.warning("left-alone", why="the controller did not move the leaders in time")
+
+    async def _register(self) -> None:
+        config = self._services.config
+        command = RegisterBroker(
+            config.node_id, self._incarnation, config.address.host, config.address.port, config.rack, self._clean_epoch
+        )
+        while True:
+            try:
+                reply = await self._services.quorum.submit(command, REGISTER_TIMEOUT_S, again_if_lost=True)
+            except BrokerError:
+                continue
+            assert isinstance(reply, Registered)
+            if reply.error:
+                raise Deposed(reply.message)
+            break
+        self.epoch = reply.epoch
+        self.state = "fenced"
+        self._services.machine.journal.info("registered", epoch=self.epoch)
+
+    async def _heartbeat(self) -> None:
+        services = self._services
+        sent = services.loop.time()
+        command = Heartbeat(services.config.node_id, self.epoch, services.quorum.image.offset, self._leaving)
+        try:
+            reply = await services.quorum.submit(command, max(self._interval_s, 0.5), again_if_lost=True)
+        except BrokerError:
+            return
+        assert isinstance(reply, HeartbeatReply)
+        if reply.error in (ErrorCode.STALE_BROKER_EPOCH, ErrorCode.BROKER_ID_NOT_REGISTERED):
+            raise Deposed(f"the controller no longer knows epoch {self.epoch} of node {services.config.node_id}: {reply.message}")
+        if reply.may_stop:
+            self._may_stop.set()
+        if reply.fenced:
+            services.replicas.lease_until = 0.0
+            self._now.set()
+        else:
+            services.replicas.lease_until = sent + self._lease_s
+        if not self._leaving:
+            self._tell("fenced" if reply.fenced else "running")
+
+    def _tell(self, state: str) -> None:
+        if state != self.state:
+            self.state = state
+            self._services.machine.journal.info(state)
+
+    async def _pause(self, seconds: float) -> None:
+        """To the next heartbeat; shorter while there is something to hurry for."""
+        hurry = self._now.is_set()
+        self._now.clear()
+        if hurry:
+            seconds = min(seconds, 0.02)
+        if seconds > 0:
+            try:
+                async with asyncio.timeout(seconds):
+                    await self._now.wait()
+            except TimeoutError:
+                return

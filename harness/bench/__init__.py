@@ -1,0 +1,1 @@
+"""Benchmarks: what each promise costs in throughput and latency."""

@@ -1,0 +1,1 @@
+"""Nemesis: what goes wrong on purpose (processes, networks, clocks, disks), and the proof that it did."""
