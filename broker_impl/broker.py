@@ -51,14 +51,14 @@ class Broker:
         self._directory = LogDirectory(machine.disk, config.log_dir, machine.random)
         self._directory.open()
         self._incarnation = randomness.unique_id(machine.random).hex()
-        self.peers = Peers(loop, config.cluster_id, config.node_id, dict(config.voters))
+        self.peers = Peers(loop, config.cluster_id, config.node_id, config.address, dict(config.voters))
         self.quorum = self._make_quorum()
         self.replicas = self._make_replicas()
         self.services = Services(loop, config, machine, self.quorum, self.replicas)
         self.session = Session(self.services, self._incarnation, self._directory.clean_epoch)
         self.upkeep = Upkeep(loop, config, machine, self._directory, self.replicas)
         self.replicas.remove_later = self.upkeep.remove_later
-        self.dispatcher = Dispatcher(self.services, PeerApi(self.services))
+        self.dispatcher = Dispatcher(self.services, PeerApi(self.services, self.peers))
         limits = Limits(
             config.connections, config.request_bytes, config.queued_bytes, config.connection_queued_requests, config.idle_ms / 1000
         )
@@ -196,8 +196,7 @@ class Broker:
             for broker in new.brokers.values():
                 if broker.id != self.config.node_id:
                     self.peers.learn(broker.id, Address(broker.host, broker.port))
-        if self.config.is_broker:
-            self.replicas.apply(old, new)
+        self.replicas.apply(old, new)
 
     def _health(self) -> tuple[str, bytes]:
         state = self.session.state if self.config.is_broker else "running"

@@ -106,7 +106,9 @@ def load_config(given: Mapping[str, Any]) -> Config:
 def _checked(config: Config) -> Config:
     voters = dict(config.voters) or {config.node_id: config.address}
     if config.heartbeat_interval_ms * 2 > config.session_timeout_ms:
-        raise ConfigError("'broker.heartbeat.interval.ms' must be at most half of 'broker.session.timeout.ms', or sessions lapse by themselves")
+        raise ConfigError(
+            "'broker.heartbeat.interval.ms' must be at most half of 'broker.session.timeout.ms', or sessions lapse by themselves"
+        )
     if ("controller" in config.roles) != (config.node_id in voters):
         raise ConfigError("a node is listed in 'controller.quorum.voters' exactly when 'process.roles' has 'controller'")
     return dataclasses.replace(config, voters=tuple(sorted(voters.items(), key=lambda voter: voter[0])))

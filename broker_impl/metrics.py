@@ -37,7 +37,12 @@ def _samples(broker: "Broker") -> Iterable[Sample]:
     yield "delayed_fetches", "gauge", "Fetch requests that wait for data.", replicas.fetches.pending()
     yield "partitions", "gauge", "Partitions held.", len(replicas)
     yield "leaders", "gauge", "Partitions led.", len(led)
-    yield "under_replicated", "gauge", "Led partitions with replicas out of sync.", sum(len(r.state.isr) < len(r.state.replicas) for r in led)
+    yield (
+        "under_replicated",
+        "gauge",
+        "Led partitions with replicas out of sync.",
+        sum(len(r.state.isr) < len(r.state.replicas) for r in led),
+    )
     yield "under_min_isr", "gauge", "Led partitions that refuse acks=all.", sum(r.state.below_min_isr for r in led)
     yield "offline_logs", "gauge", "Logs taken offline by an error.", sum(r.log.failed is not None for r in replicas)
     yield "metadata_offset", "gauge", "Offset of the metadata image.", broker.quorum.image.offset

@@ -43,5 +43,3 @@ def replace(target: str, new: Any) -> Any:
         raise PluginError(f"there is no {target} to replace: {problem}") from None
     setattr(owner, name, new)
     return old
-
-

@@ -47,13 +47,17 @@ def _partition(services: Services, topic: str, index: int) -> DescribeQuorumPart
         return DescribeQuorumPartitionResponse(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "only the metadata log has a quorum")
     if not raft.serving:
         leader = services.quorum.controller_id
-        return DescribeQuorumPartitionResponse(index, ErrorCode.NOT_LEADER_OR_FOLLOWER, f"ask the controller, node {leader}", leader, raft.term)
+        return DescribeQuorumPartitionResponse(
+            index, ErrorCode.NOT_LEADER_OR_FOLLOWER, f"ask the controller, node {leader}", leader, raft.term
+        )
     voters = {node for node, _address in services.config.voters}
     wall_ms, now = services.machine.wall_ms(), services.loop.time()
     states = {services.config.node_id: ReplicaState(services.config.node_id, log_end_offset=raft.last_index + 1)}
     for node, progress in services.quorum.progress().items():
         heard = wall_ms - int((now - progress.last_contact) * 1000) if progress.last_contact >= 0 else -1
-        states[node] = ReplicaState(node, log_end_offset=progress.match_index + 1, last_fetch_timestamp=heard, last_caught_up_timestamp=heard)
+        states[node] = ReplicaState(
+            node, log_end_offset=progress.match_index + 1, last_fetch_timestamp=heard, last_caught_up_timestamp=heard
+        )
     return DescribeQuorumPartitionResponse(
         index,
         ErrorCode.NONE,

@@ -99,7 +99,9 @@ class Dispatcher:
         if not api.serves(version):
             if api.key != API_VERSIONS:
                 raise MalformedRequest(f"{api.name} has no version {version}")
-            exchange.reply([frame_response(api.key, 0, header.correlation_id, encode(api_versions.unsupported_version_response(), 0, False))])
+            exchange.reply(
+                [frame_response(api.key, 0, header.correlation_id, encode(api_versions.unsupported_version_response(), 0, False))]
+            )
             return True
         assert api.request is not None
         request: object = decode(api.request, version, api.is_flexible(version), Reader(frame, header.body_position))

@@ -135,8 +135,14 @@ class _Fetch:
                 if end > wanted.fetch_offset:
                     if self._request.min_bytes <= 1:
                         return True
-                    available += self._slice(replica, wanted, self._limit, True).size
+                    available += self._available(replica, wanted)
         return available >= self._request.min_bytes
+
+    def _available(self, replica: Replica, wanted: FetchPartition) -> int:
+        try:
+            return self._slice(replica, wanted, min(self._limit, wanted.max_bytes), True).size
+        except BrokerError:
+            return self._request.min_bytes
 
     def _read(self, name: str, wanted: FetchPartition, left: int, at_least_one: bool) -> tuple[FetchedPartition, int]:
         replica = self._led(name, wanted)
@@ -152,9 +158,12 @@ class _Fetch:
         return fetched, records.size
 
     def _slice(self, replica: Replica, wanted: FetchPartition, most: int, at_least_one: bool) -> LogSlice:
-        if self.is_replica:
-            return replica.read_for_follower(wanted.fetch_offset, most, at_least_one)
-        return replica.read_for_consumer(wanted.fetch_offset, most, at_least_one)
+        try:
+            if self.is_replica:
+                return replica.read_for_follower(wanted.fetch_offset, most, at_least_one)
+            return replica.read_for_consumer(wanted.fetch_offset, most, at_least_one)
+        except OSError as problem:
+            raise BrokerError(ErrorCode.KAFKA_STORAGE_ERROR, str(problem)) from problem
 
     def _led(self, name: str, wanted: FetchPartition) -> Replica:
         replicas = self._replicas
@@ -172,7 +181,9 @@ class _Fetch:
         request = self._request
         broker = self._replicas.image.brokers.get(request.replica_id)
         if broker is None or broker.epoch != request.replica_epoch or request.replica_id not in replica.state.replicas:
-            raise BrokerError(ErrorCode.STALE_BROKER_EPOCH, f"broker {request.replica_id} of epoch {request.replica_epoch} has no replica here")
+            raise BrokerError(
+                ErrorCode.STALE_BROKER_EPOCH, f"broker {request.replica_id} of epoch {request.replica_epoch} has no replica here"
+            )
 
     def _divergence(self, replica: Replica, wanted: FetchPartition) -> tuple[int, int] | None:
         """Where a log that ends in (last_fetched_epoch, fetch_offset) parts from ours; None where it does not."""

@@ -52,9 +52,7 @@ def describe_cluster(services: Services, request: DescribeClusterRequest, versio
     )
 
 
-def describe_topic_partitions(
-    services: Services, request: DescribeTopicPartitionsRequest, version: int
-) -> DescribeTopicPartitionsResponse:
+def describe_topic_partitions(services: Services, request: DescribeTopicPartitionsRequest, version: int) -> DescribeTopicPartitionsResponse:
     image = services.replicas.image
     names = sorted({topic.name for topic in request.topics} or image.topics)
     cursor = request.cursor

@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import Callable
 
 from broker_impl.api.services import Services
+from broker_impl.config import Address
 from broker_impl.network.connection import Exchange
 from broker_impl.network.peers import (
     COMMAND_KEY,
     RAFT_KEY,
     SUSPECT_KEY,
+    Peers,
     decode_command,
     decode_raft,
     decode_suspect,
@@ -20,16 +22,18 @@ from broker_impl.quorum.commands import Command
 
 
 class PeerApi:
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, peers: Peers) -> None:
         self._services = services
+        self._peers = peers
         self._tasks: set[asyncio.Task[None]] = set()
 
     def handlers(self) -> dict[int, Callable[[memoryview, RequestHeader, Exchange], bool]]:
         return {RAFT_KEY: self._raft, COMMAND_KEY: self._command, SUSPECT_KEY: self._suspect}
 
     def _raft(self, frame: memoryview, header: RequestHeader, exchange: Exchange) -> bool:
-        message = decode_raft(frame[header.body_position :], self._services.config.cluster_id)
-        self._services.quorum.receive(message)
+        envelope = decode_raft(frame[header.body_position :], self._services.config.cluster_id)
+        self._peers.learn(envelope.message.sender, Address(envelope.host, envelope.port))
+        self._services.quorum.receive(envelope.message)
         return False
 
     def _command(self, frame: memoryview, header: RequestHeader, exchange: Exchange) -> bool:

@@ -37,7 +37,9 @@ class Services:
     def endpoints(self, leaders: set[int]) -> list[NodeEndpoint]:
         brokers = self.replicas.image.brokers
         return [
-            NodeEndpoint(broker.id, broker.host, broker.port, broker.rack) for broker in (brokers.get(leader) for leader in leaders) if broker
+            NodeEndpoint(broker.id, broker.host, broker.port, broker.rack)
+            for broker in (brokers.get(leader) for leader in leaders)
+            if broker
         ]
 
 

@@ -23,13 +23,16 @@ from broker_impl.quorum.commands import (
 )
 
 
-async def create_topics(services: Services, request: topics_message.CreateTopicsRequest, version: int) -> topics_message.CreateTopicsResponse:
+async def create_topics(
+    services: Services, request: topics_message.CreateTopicsRequest, version: int
+) -> topics_message.CreateTopicsResponse:
     command = CreateTopics([_new_topic(topic) for topic in request.topics], request.validate_only)
     try:
         reply = await services.submit(command, request.timeout_ms)
     except BrokerError as problem:
         refused = [
-            topics_message.CreatableTopicResult(topic.name, ZERO_UUID, problem.code, problem.message, configs=[]) for topic in request.topics
+            topics_message.CreatableTopicResult(topic.name, ZERO_UUID, problem.code, problem.message, configs=[])
+            for topic in request.topics
         ]
         return topics_message.CreateTopicsResponse(0, refused)
     assert isinstance(reply, CreateTopicsReply)

@@ -160,7 +160,10 @@ class RealFile:
 
 
 class RealMapping:
-    """Invariant: the first `_reserved` bytes have blocks on the disk."""
+    """Invariant: the first `_reserved` bytes have blocks on the disk.
+
+    Read-ahead is off: touching the first byte of a hole would fill megabytes of page cache with zeros, at a cost of
+    milliseconds where the device has a large read-ahead."""
 
     def __init__(self, path: str, size: int) -> None:
         self._file = RealFile(path, create=True)
@@ -168,6 +171,7 @@ class RealMapping:
         if self._file.size() < size:
             self._file.truncate(size)
         self._map = mmap.mmap(self._file.fileno(), size)
+        self._map.madvise(mmap.MADV_RANDOM)
         self.buffer = memoryview(self._map)
 
     def reserve(self, size: int) -> None:
@@ -221,7 +225,8 @@ class RealDisk:
     def _write(self, path: str, data: bytes, sync: bool) -> None:
         file = RealFile(path, create=True)
         try:
-            file.truncate(0)
+            if file.size():
+                file.truncate(0)
             if data:
                 file.pwrite(data, 0)
             if sync:

@@ -77,7 +77,7 @@ class Connection(asyncio.BufferedProtocol):
         self.peer = str(transport.get_extra_info("peername"))
         if not self._server.admit(self):
             self.closed = True
-            transport.abort()
+            self._transport.abort()
             return
         tune(self._transport, self._server.user_timeout_ms)
         self._outlet = Outlet(self._transport)
@@ -118,11 +118,7 @@ class Connection(asyncio.BufferedProtocol):
         """Sends every answer whose turn has come. Waits while frames are being served: they leave together."""
         if self._serving or self.closed:
             return
-        ready: list[Part] = []
-        while self._owed and self._owed[0].answered:
-            ready.extend(self._owed.popleft().parts)
-        if ready:
-            self._push(ready)
+        self._send_answers()
         self._maybe_read_on()
 
     def abort(self, why: str) -> None:
@@ -155,9 +151,11 @@ class Connection(asyncio.BufferedProtocol):
         self._serving = True
         try:
             while not self.closed and self._end - self._start >= 4:
-                if len(self._owed) >= self._server.owed_limit or self._outlet.backlog > LARGEST_BACKLOG:
-                    self._pause()
-                    break
+                if self._is_full():
+                    self._send_answers()
+                    if self._is_full():
+                        self._pause()
+                        break
                 size = int.from_bytes(self._view[self._start : self._start + 4], "big", signed=True)
                 if not SMALLEST_FRAME <= size <= self._server.request_limit:
                     self.abort(f"a frame of {size} bytes")
@@ -186,6 +184,17 @@ class Connection(asyncio.BufferedProtocol):
         if not self._server.serve(frame, exchange):
             self._owed.pop()
 
+    def _is_full(self) -> bool:
+        """Too many answers are owed, or too many bytes wait to go out: read no more for now."""
+        return len(self._owed) >= self._server.owed_limit or self._outlet.backlog > LARGEST_BACKLOG
+
+    def _send_answers(self) -> None:
+        ready: list[Part] = []
+        while self._owed and self._owed[0].answered:
+            ready.extend(self._owed.popleft().parts)
+        if ready:
+            self._push(ready)
+
     def _push(self, parts: Sequence[Part]) -> None:
         try:
             if parts:
@@ -203,7 +212,7 @@ class Connection(asyncio.BufferedProtocol):
     def _maybe_read_on(self) -> None:
         if not self._paused or self.closed or self._server.is_waiting(self):
             return
-        if len(self._owed) < self._server.owed_limit and self._outlet.backlog <= LARGEST_BACKLOG:
+        if not self._is_full():
             self._paused = False
             self._serve_frames()
             if not self._paused and not self.closed:
@@ -229,7 +238,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _compact(self) -> None:
         length = self._end - self._start
-        self._view[:length] = bytes(self._view[self._start : self._end])
+        self._view[:length] = self._view[self._start : self._end]
         self._start, self._end = 0, length
 
     def _replace_buffer(self, size: int) -> None:

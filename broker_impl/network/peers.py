@@ -26,8 +26,12 @@ LARGEST_REPLY = 64 << 20
 
 
 class RaftEnvelope(msgspec.Struct, frozen=True, array_like=True):
+    """Says where its sender is reached: the quorum answers observers that no voters' list names."""
+
     cluster: str
     message: RaftMessage
+    host: str
+    port: int
 
 
 class SuspectBatch(msgspec.Struct, frozen=True, array_like=True):
@@ -58,15 +62,18 @@ NOT_CONTROLLER = ReplyEnvelope(None)
 class Peers:
     """The links to other nodes, by node id. Addresses come from the voters' list and from registrations."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, cluster: str, node: int, voters: Mapping[int, Address]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, cluster: str, node: int, address: Address, voters: Mapping[int, Address]) -> None:
         self._loop = loop
         self._cluster = cluster
         self._node = node
+        self._address = address
+        self._voters = frozenset(voters)
         self._addresses = dict(voters)
         self._links: dict[int, Link] = {}
 
     def learn(self, node: int, address: Address) -> None:
-        if self._addresses.get(node) != address:
+        """Where a node is reached; voters stay where the configuration has them."""
+        if node not in self._voters and self._addresses.get(node) != address:
             self._addresses[node] = address
             stale = self._links.pop(node, None)
             if stale is not None:
@@ -75,7 +82,7 @@ class Peers:
     def post(self, to: int, message: RaftMessage) -> None:
         link = self._link(to)
         if link is not None:
-            link.post(RAFT_KEY, VERSION, msgspec.msgpack.encode(RaftEnvelope(self._cluster, message)))
+            link.post(RAFT_KEY, VERSION, msgspec.msgpack.encode(self._envelope(message)))
 
     def suspect(self, leader: int, topic_id: bytes, index: int, offset: int) -> None:
         link = self._link(leader)
@@ -83,10 +90,10 @@ class Peers:
             link.post(SUSPECT_KEY, VERSION, msgspec.msgpack.encode(SuspectBatch(self._cluster, topic_id, index, offset)))
 
     async def ask(self, to: int, command: Command, timeout_s: float) -> ReplyEnvelope | None:
-        """None: nobody answered, and the command may or may not have been carried out."""
+        """None: the answer was lost, and the command may or may not have been carried out."""
         link = self._link(to)
-        if link is None:
-            return None
+        if link is None or not await link.connection():
+            return NOT_CONTROLLER
         body = msgspec.msgpack.encode(CommandEnvelope(self._cluster, command))
         answer = await link.request(COMMAND_KEY, VERSION, body, timeout_s)
         try:
@@ -103,6 +110,9 @@ class Peers:
         for link in self._links.values():
             link.close()
 
+    def _envelope(self, message: RaftMessage) -> RaftEnvelope:
+        return RaftEnvelope(self._cluster, message, self._address.host, self._address.port)
+
     def _link(self, node: int) -> Link | None:
         link = self._links.get(node)
         if link is None:
@@ -112,10 +122,10 @@ class Peers:
         return link
 
 
-def decode_raft(body: memoryview, cluster: str) -> RaftMessage:
+def decode_raft(body: memoryview, cluster: str) -> RaftEnvelope:
     envelope: RaftEnvelope = _decode(body, _RAFT)
     _check_cluster(envelope.cluster, cluster)
-    return envelope.message
+    return envelope
 
 
 def decode_command(body: memoryview, cluster: str) -> Command:

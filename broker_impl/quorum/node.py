@@ -12,8 +12,8 @@ import itertools
 from collections.abc import Callable, Mapping
 
 from broker_impl.machine import Machine
-from broker_impl.protocol.errors import BrokerError, ErrorCode
 from broker_impl.network.peers import NOT_CONTROLLER, Peers, ReplyEnvelope
+from broker_impl.protocol.errors import BrokerError, ErrorCode
 from broker_impl.quorum.commands import Command, Reply
 from broker_impl.quorum.controller import Controller, ControllerSettings
 from broker_impl.quorum.image import Image

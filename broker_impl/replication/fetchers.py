@@ -15,9 +15,15 @@ from typing import Protocol
 
 from broker_impl.machine.journal import Journal
 from broker_impl.network.link import Link
-from broker_impl.protocol.errors import ErrorCode
-from broker_impl.protocol.fetch import FetchedPartition, encode_fetch_request, parse_fetch_response
-from broker_impl.protocol.fetch import FetchPartition, FetchRequest, FetchTopic
+from broker_impl.protocol.errors import BrokerError, ErrorCode
+from broker_impl.protocol.fetch import (
+    FetchedPartition,
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+    encode_fetch_request,
+    parse_fetch_response,
+)
 from broker_impl.protocol.frames import parse_response_header
 from broker_impl.protocol.registry import FETCH
 from broker_impl.protocol.wire import MalformedRequest
@@ -127,7 +133,7 @@ class Fetcher:
         if not self._link.connected:
             self._starting = self._loop.create_task(self._connect())
             return
-        if any(replica.flush_counts and replica.stored_end < replica.log.end_offset for replica in self._replicas):
+        if any(replica.awaits_flush for replica in self._replicas):
             return
         self._ask()
 
@@ -143,7 +149,7 @@ class Fetcher:
         asked: dict[tuple[bytes, int], _Asked] = {}
         topics: dict[bytes, FetchTopic] = {}
         for replica, not_before in self._replicas.items():
-            if not_before > now:
+            if not_before > now or replica.log.failed is not None:
                 continue
             log, state = replica.log, replica.state
             asked[log.topic_id, replica.index] = _Asked(replica, state.leader_epoch, log.end_offset)
@@ -163,7 +169,9 @@ class Fetcher:
         if not asked:
             self._schedule(max(0.001, min(self._replicas.values()) - now))
             return
-        wait_ms = self._settings.max_wait_ms if len(asked) == len(self._replicas) else min(self._settings.max_wait_ms, int(BACKOFF_S * 1000))
+        wait_ms = (
+            self._settings.max_wait_ms if len(asked) == len(self._replicas) else min(self._settings.max_wait_ms, int(BACKOFF_S * 1000))
+        )
         request = FetchRequest(
             replica_id=self._settings.broker_id,
             replica_epoch=self._owner.broker_epoch,
@@ -228,15 +236,17 @@ class Fetcher:
                 self._append(replica, fetched)
         except CorruptBatch as problem:
             self._met_corruption(replica, problem)
-        except OSError as problem:
+        except (BrokerError, OSError) as problem:
             self._journal.error("replication-failed", topic=replica.topic, part=replica.index, why=str(problem))
             self._delay(replica, 1.0)
 
     def _append(self, replica: Replica, fetched: FetchedPartition) -> None:
+        """Who got records goes to the end of the line: the first in it may get a batch larger than the limits."""
         now = self._loop.time()
         if isinstance(fetched.records, memoryview) and fetched.records:
             replica.replicate(fetched.records, now)
             self._owner.replicated(replica)
+            self._replicas[replica] = self._replicas.pop(replica)
         replica.state.follower_hw(fetched.high_watermark, replica.log.end_offset)
         if fetched.log_start_offset > replica.log.start_offset:
             replica.log.advance_start(min(fetched.log_start_offset, replica.log.end_offset))
@@ -261,7 +271,9 @@ class Fetcher:
     def _met_corruption(self, replica: Replica, problem: CorruptBatch) -> None:
         """Asked again a few times, since the wire may be to blame; then the partition stops here, and the leader looks at its copy."""
         attempts = self._corrupt[replica] = self._corrupt.get(replica, 0) + 1
-        self._journal.error("corrupt-batch", topic=replica.topic, part=replica.index, leader=self._leader, why=str(problem), attempt=attempts)
+        self._journal.error(
+            "corrupt-batch", topic=replica.topic, part=replica.index, leader=self._leader, why=str(problem), attempt=attempts
+        )
         self._owner.suspect(self._leader, replica, problem.offset)
         if attempts >= CORRUPT_ATTEMPTS:
             replica.log.failed = f"the leader {self._leader} has a damaged batch: {problem}"

@@ -65,6 +65,6 @@ class Replica:
         return self.log.config.flush_messages == 1
 
     @property
-    def stored_end(self) -> int:
-        """The end of what this replica may claim to have."""
-        return min(self.log.flushed_offset, self.log.end_offset) if self.flush_counts else self.log.end_offset
+    def awaits_flush(self) -> bool:
+        """Whether this replica holds more than it may claim to have."""
+        return self.flush_counts and self.log.flushed_offset < self.log.end_offset and self.log.failed is None

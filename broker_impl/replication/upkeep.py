@@ -13,7 +13,9 @@ TICK_S = 0.5
 
 
 class Upkeep:
-    def __init__(self, loop: asyncio.AbstractEventLoop, config: Config, machine: Machine, directory: LogDirectory, replicas: Replicas) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, config: Config, machine: Machine, directory: LogDirectory, replicas: Replicas
+    ) -> None:
         self._loop = loop
         self._config = config
         self._machine = machine

@@ -68,7 +68,9 @@ class Segment:
         segment = cls(disk, directory, base_offset, limits, created_ms)
         try:
             for path in segment.paths():
-                disk.open(path, create=True).truncate(0)
+                file = disk.open(path, create=True)
+                if file.size():
+                    file.truncate(0)
         except OSError:
             segment.unlink()
             raise

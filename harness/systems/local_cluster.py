@@ -13,7 +13,6 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,36 +22,25 @@ from types import TracebackType
 from typing import Self
 
 from harness.errors import EnvironmentFault, UserMistake
-from harness.systems.cluster_plan import (
-    MAX_NODES,
-    ClusterPlan,
-    NodePlan,
-    Setting,
-    as_toml,
-    broker_settings,
-    decode_state,
-    encode_state,
-    make_plan,
-)
+from harness.systems import cluster_plan
+from harness.systems.cluster_plan import MAX_NODES, ClusterPlan, Setting
 from harness.systems.free_ports import free_ports, ports_in_use
-from harness.systems.health import Health, ask_health
-from harness.systems.process import ProcessName, tied_to_this_process
+from harness.systems.health import Health
+from harness.systems.local_node import LocalNode
+from harness.systems.process import ProcessName
 
-ROOT = Path(__file__).resolve().parents[2]
-BROKER = (sys.executable, "-m", "broker_impl")
+BROKER: tuple[str, ...] = (sys.executable, "-m", "broker_impl")
 READY_TIMEOUT = 60.0
 STOP_TIMEOUT = 30.0
 
 
 class LocalCluster:
-    """Invariant: `_processes` names the process last started for a node, until it was seen to have ended by our own hand."""
+    """Invariant: `cluster.json` names every process this object has started and not yet seen stopped."""
 
     def __init__(self, directory: Path, plan: ClusterPlan, processes: Mapping[int, ProcessName], command: Sequence[str] | None) -> None:
         self.directory = directory
         self.plan = plan
-        self._processes = dict(processes)
-        self._children: dict[int, subprocess.Popen[bytes]] = {}
-        self._log_starts: dict[int, int] = {}
+        self._nodes = {node.id: LocalNode(node, directory / f"node-{node.id}", processes.get(node.id)) for node in plan.nodes}
         self._command = tuple(command or BROKER)
         self._detached = False
 
@@ -75,11 +63,12 @@ class LocalCluster:
         if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
             raise UserMistake(f"{directory} is not empty and holds no cluster; choose another directory")
         ports = list(range(port, port + nodes)) if port else free_ports(nodes)
-        cluster = cls(directory, make_plan(ports, _ports_beside(ports)), {}, command)
-        for node in cluster.plan.nodes:
-            home = cluster._home(node.id)
-            home.mkdir(parents=True)
-            (home / "broker.toml").write_text(as_toml(broker_settings(cluster.plan, node, str(home / "data")) | dict(settings or {})))
+        _require_free(ports)
+        cluster = cls(directory, cluster_plan.make_plan(ports, _ports_beside(ports)), {}, command)
+        for node in cluster._nodes.values():
+            node.settings_path.parent.mkdir(parents=True)
+            own = cluster_plan.broker_settings(cluster.plan, node.plan, str(node.data_path)) | dict(settings or {})
+            node.settings_path.write_text(cluster_plan.as_toml(own))
         cluster._save()
         return cluster
 
@@ -88,7 +77,7 @@ class LocalCluster:
         """The cluster that lies in the directory, running or not."""
         directory = directory.resolve()
         try:
-            plan, processes = decode_state((directory / "cluster.json").read_text())
+            plan, processes = cluster_plan.decode_state((directory / "cluster.json").read_text())
         except (FileNotFoundError, NotADirectoryError):
             raise UserMistake(f"{directory} holds no cluster; `./highwater cluster up --data {directory}` makes one") from None
         except (ValueError, KeyError, TypeError) as problem:
@@ -111,84 +100,69 @@ class LocalCluster:
         else:
             self._kill_all()
 
-    # What it is
-
     @property
     def ids(self) -> list[int]:
-        return [node.id for node in self.plan.nodes]
+        return list(self._nodes)
 
     @property
     def bootstrap(self) -> str:
         return self.plan.bootstrap
 
     def log_path(self, node: int) -> Path:
-        return self._home(node) / "broker.log"
+        return self._node(node).log_path
 
     def data_path(self, node: int) -> Path:
-        return self._home(node) / "data"
+        return self._node(node).data_path
 
     def pid(self, node: int) -> int | None:
-        """Of the process last started, whether it lives or not."""
-        return self._processes[node].pid if node in self._processes else None
+        """Of the process last started, whether it lives or not; none after it was stopped."""
+        process = self._node(node).process
+        return process.pid if process else None
 
     def alive(self, node: int) -> bool:
-        self._reap(node)
-        return node in self._processes and self._processes[node].alive()
+        return self._node(node).alive()
 
     def exit_code(self, node: int) -> int | None:
         """Of a broker this very process started and that has ended; negative: the signal that ended it."""
-        return self._children[node].poll() if node in self._children else None
+        return self._node(node).exit_code()
 
     def health(self, node: int) -> Health | None:
-        return ask_health(self._plan_of(node).http_port)
+        return self._node(node).health()
 
     def controller(self) -> int | None:
         """In the words of the live broker that has read furthest in the metadata."""
-        answers = [answer for node in self.ids if self.alive(node) and (answer := self.health(node)) and answer.controller is not None]
-        return max(answers, key=lambda answer: answer.metadata_offset).controller if answers else None
-
-    # The whole
+        answers = [answer for node in self._nodes.values() if node.alive() and (answer := node.health())]
+        return max(answers, key=lambda answer: (answer.controller is not None, answer.metadata_offset)).controller if answers else None
 
     def start(self, *, detached: bool = False) -> None:
         """Start every broker; `wait_ready` tells when they serve. From the thread that outlives them (see `process`), unless detached."""
-        self._detached = detached
         with self._alone():
-            running = [node for node in self.ids if self.alive(node)]
-            if running:
+            if any(node.alive() for node in self._nodes.values()):
                 raise UserMistake(f"the cluster in {self.directory} is already running; `cluster down --data {self.directory}` stops it")
-            taken = ports_in_use([port for node in self.plan.nodes for port in (node.port, node.http_port)])
-            if taken:
-                raise EnvironmentFault(f"port {taken[0]} is in use; stop what holds it, or make a cluster elsewhere with --port and --data")
+            _require_free([port for node in self.plan.nodes for port in (node.port, node.http_port)])
+            self._detached = detached
             for node in self.ids:
-                self._launch(node)
+                self.start_node(node)
 
     def wait_ready(self, timeout: float = READY_TIMEOUT, nodes: Sequence[int] | None = None) -> None:
         """Return once every one of the nodes (default: all) runs and knows a controller."""
-        waiting = list(self.ids if nodes is None else nodes)
         deadline = time.monotonic() + timeout
-        while waiting:
-            for node in list(waiting):
-                if not self.alive(node):
-                    raise EnvironmentFault(f"node {node} ended while starting: {self._last_words(node)} (all of it: {self.log_path(node)})")
-                health = self.health(node)
-                if health is not None and health.ready:
-                    waiting.remove(node)
-            if waiting and time.monotonic() > deadline:
-                states = ", ".join(f"node {node}: {health.state if (health := self.health(node)) else 'no answer'}" for node in waiting)
-                raise EnvironmentFault(f"not ready after {timeout:.0f} s ({states}); see {self.log_path(waiting[0])}")
-            if waiting:
-                time.sleep(0.05)
+        waiting = [self._node(node) for node in (self.ids if nodes is None else nodes)]
+        while waiting := [node for node in waiting if not _is_ready(node)]:
+            if time.monotonic() > deadline:
+                states = ", ".join(f"node {node.plan.id}: {health.state if (health := node.health()) else 'no answer'}" for node in waiting)
+                raise EnvironmentFault(f"not ready after {timeout:.0f} s ({states}); see {waiting[0].log_path}")
+            time.sleep(0.05)
 
     def stop(self, timeout: float = STOP_TIMEOUT) -> list[int]:
         """Stop every broker cleanly, all at once; those that do not end in time are killed and returned."""
         return self._stop(self.ids, timeout)
 
-    # One node
-
     def start_node(self, node: int) -> None:
         if self.alive(node):
             raise UserMistake(f"node {node} is already running")
-        self._launch(node)
+        self._node(node).start(self._command, detached=self._detached)
+        self._save()
 
     def stop_node(self, node: int, timeout: float = STOP_TIMEOUT) -> bool:
         """Whether it ended cleanly in time, without being killed."""
@@ -196,96 +170,71 @@ class LocalCluster:
 
     def kill(self, node: int) -> None:
         """As kill -9; returns when it has ended."""
-        self._signal(node, signal.SIGKILL)
-        self._ended(node, STOP_TIMEOUT)
+        self._node(node).signal(signal.SIGKILL)
+        self._node(node).ended(STOP_TIMEOUT)
 
     def pause(self, node: int) -> None:
         """As kill -STOP: it holds its connections and says nothing."""
-        self._signal(node, signal.SIGSTOP)
+        self._node(node).signal(signal.SIGSTOP)
 
     def resume(self, node: int) -> None:
-        self._signal(node, signal.SIGCONT)
+        self._node(node).signal(signal.SIGCONT)
 
     def restart(self, node: int) -> None:
         self.stop_node(node)
         self.start_node(node)
 
-    # How
-
-    def _launch(self, node: int) -> None:
-        home = self._home(node)
-        with open(self.log_path(node), "ab") as log:
-            self._log_starts[node] = log.tell()
-            command = [*self._command, "--config", str(home / "broker.toml")]
-            child = subprocess.Popen(
-                command if self._detached else tied_to_this_process(command),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd=ROOT,
-                start_new_session=True,
-            )
-        self._children[node] = child
-        self._processes[node] = ProcessName.of(child.pid)
-        self._save()
-
-    def _stop(self, nodes: Sequence[int], timeout: float) -> list[int]:
+    def _stop(self, ids: Sequence[int], timeout: float) -> list[int]:
         deadline = time.monotonic() + timeout
-        for node in nodes:
-            self._signal(node, signal.SIGTERM)
-            self._signal(node, signal.SIGCONT)
-        stubborn = [node for node in nodes if not self._ended(node, deadline - time.monotonic())]
+        for node in ids:
+            self._node(node).signal(signal.SIGTERM)
+            self._node(node).signal(signal.SIGCONT)
+        stubborn = [node for node in ids if not self._node(node).ended(deadline - time.monotonic())]
         for node in stubborn:
             self.kill(node)
-        for node in nodes:
-            self._processes.pop(node, None)
+        for node in ids:
+            self._node(node).process = None
         self._save()
         return stubborn
 
     def _kill_all(self) -> None:
-        for node in self.ids:
-            self._signal(node, signal.SIGKILL)
+        for node in self._nodes.values():
+            node.signal(signal.SIGKILL)
         self._stop(self.ids, STOP_TIMEOUT)
 
-    def _signal(self, node: int, number: signal.Signals) -> None:
-        self._plan_of(node)
-        if node in self._processes:
-            self._processes[node].send(number)
-
-    def _ended(self, node: int, timeout: float) -> bool:
-        ended = node not in self._processes or self._processes[node].wait(max(timeout, 0.0))
-        self._reap(node)
-        return ended
-
-    def _reap(self, node: int) -> None:
-        if node in self._children:
-            self._children[node].poll()
-
-    def _last_words(self, node: int) -> str:
-        with open(self.log_path(node), "rb") as log:
-            log.seek(self._log_starts.get(node, 0))
-            lines = [line for line in log.read().decode(errors="replace").splitlines() if line.strip()]
-        return lines[-1] if lines else f"without a word, exit code {self.exit_code(node)}"
-
-    def _plan_of(self, node: int) -> NodePlan:
-        if node not in self.ids:
-            raise UserMistake(f"there is no node {node}; the cluster has nodes 1 to {len(self.ids)}")
-        return self.plan.nodes[node - 1]
-
-    def _home(self, node: int) -> Path:
-        return self.directory / f"node-{node}"
+    def _node(self, node: int) -> LocalNode:
+        if node not in self._nodes:
+            raise UserMistake(f"there is no node {node}; the cluster has nodes 1 to {len(self._nodes)}")
+        return self._nodes[node]
 
     def _save(self) -> None:
+        processes = {id: node.process for id, node in self._nodes.items() if node.process}
         new = self.directory / "cluster.json.new"
-        new.write_text(encode_state(self.plan, self._processes))
+        new.write_text(cluster_plan.encode_state(self.plan, processes))
         os.replace(new, self.directory / "cluster.json")
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
+        """While nobody else starts this cluster, and with what the last one who did has left in the state file."""
         with open(self.directory / "lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            self._processes = decode_state((self.directory / "cluster.json").read_text())[1]
+            processes = cluster_plan.decode_state((self.directory / "cluster.json").read_text())[1]
+            for node in self._nodes.values():
+                node.process = processes.get(node.plan.id)
             yield
+
+
+def _is_ready(node: LocalNode) -> bool:
+    if not node.alive():
+        raise EnvironmentFault(f"node {node.plan.id} ended while starting: {node.last_words()} (all of it: {node.log_path})")
+    health = node.health()
+    return health is not None and health.ready
+
+
+def _require_free(ports: Sequence[int]) -> None:
+    taken = ports_in_use(ports)
+    if taken:
+        raise EnvironmentFault(f"port {taken[0]} is in use; stop what holds it, or make a cluster on others: --port 0 finds some")
 
 
 def _ports_beside(ports: Sequence[int]) -> list[int]:

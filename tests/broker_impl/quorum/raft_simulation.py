@@ -318,7 +318,7 @@ class World:
             if host.raft and host.raft.role == "leader" and self.now >= host.stalled_until:
                 self.propose(host)
         host = self.random.choice(list(self.hosts.values()))
-        if host.raft and not host.work and self.random.random() < 0.1:
+        if host.raft and not host.work and self.random.random() < 0.3:
             host.raft.compact(host.applied, host.state.to_bytes(4, "big") + bytes(self.random.randrange(100)))
             self._after(host, host.raft)
 

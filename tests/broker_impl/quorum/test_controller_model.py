@@ -255,6 +255,8 @@ class ControllerAmongUnreliableBrokers(RuleBasedStateMachine):
         self._check_step(before, message.command, decision.records)
         if isinstance(message.command, AlterIsr):
             self._check_isr_change(before, message.command, decision.reply, decision.records)
+        if isinstance(message.command, Heartbeat):
+            self._check_heartbeat(before, message.command, decision.records)
         self.answers.append((self.controller.tail.offset, message, decision.reply))
 
     def _tick(self) -> None:
@@ -297,6 +299,11 @@ class ControllerAmongUnreliableBrokers(RuleBasedStateMachine):
                 assert new[key].leader_epoch > part.leader_epoch
             if unclean and record.id in new[key].isr:
                 assert new[key].isr == (record.id,), "after an unclean stop it is in an ISR only alone"
+
+    def _check_heartbeat(self, before: Image, command: Heartbeat, records: list[Record]) -> None:
+        stale = before.brokers[command.id].epoch != command.epoch
+        behind = command.metadata_offset < command.epoch and not command.want_shutdown
+        assert not records or not (stale or behind), "an old incarnation, or one that has not caught up, changes nothing"
 
     def _check_isr_change(self, before: Image, command: AlterIsr, reply: Reply, records: list[Record]) -> None:
         """Computed again from the request alone: whatever rests on an older state changed nothing."""
@@ -369,5 +376,5 @@ def _check_epochs(old: PartitionImage, new: PartitionImage) -> None:
         assert new.leader_epoch > old.leader_epoch, "every change of leader raises the leader epoch"
 
 
-ControllerAmongUnreliableBrokers.TestCase.settings = settings(stateful_step_count=60)
+ControllerAmongUnreliableBrokers.TestCase.settings = settings(stateful_step_count=60, max_examples=max(300, settings().max_examples))
 TestControllerAmongUnreliableBrokers = ControllerAmongUnreliableBrokers.TestCase

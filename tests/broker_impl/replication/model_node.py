@@ -153,11 +153,16 @@ class ModelNode:
         return FetchResponse(request.sender, request, entries, machine.high_watermark)
 
     def fetched(self, response: FetchResponse) -> None:
-        """Applied only if leader, epoch and offset are still those of the request."""
+        """Applied only if leader, epoch, offset and the epoch before that offset are still those of the request.
+
+        Without the last one an old answer "you diverge" would cut a log that was cut and has grown to the same length since.
+        """
         machine, request = self.machine, response.request
         if machine is None or machine.role is not Role.FOLLOWER:
             return
         if (request.to, request.leader_epoch, request.offset) != (machine.leader, machine.leader_epoch, self.log.end):
+            return
+        if request.last_epoch not in (None, self.log.last_epoch()):
             return
         self._compared_epoch = machine.leader_epoch
         if response.diverging is not None:

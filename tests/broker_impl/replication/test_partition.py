@@ -253,3 +253,11 @@ def test_a_produce_of_an_older_leadership_is_not_acknowledged_by_a_newer_one_of_
     machine.appended(3, 1.0)
     machine.become(state(leader_epoch=7, partition_epoch=12, isr=(1,)), 3, 2.0)
     assert machine.ack_state(3, 5) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_retired_partition_sends_everybody_away() -> None:
+    machine = leader(isr=(1,), min_insync=1)
+    machine.appended(3, 1.0)
+    machine.retire()
+    assert machine.ack_state(3, 5) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert machine.follower_fetched(2, LIVE[2], 3, 2.0, LIVE) is NOTHING

@@ -1,6 +1,8 @@
 """`./highwater cluster` with real brokers: three nodes, from the first start to the second."""
 
 import json
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,7 @@ def cluster(running, capsys) -> Shell:
 
 def test_the_status_tells_brokers_controller_and_partitions(cluster, running):
     cluster("topics", "create", "orders", "--partitions", "3", "--replicas", "3")
+    eventually(lambda: len(partitions_of(cluster, "orders")) == 3)
     status = cluster.status()
     assert status["controller"] in (1, 2, 3)
     found = [(broker["id"], broker["pid"], broker["alive"]) for broker in status["brokers"]]
@@ -54,9 +57,9 @@ def test_the_status_tells_brokers_controller_and_partitions(cluster, running):
 
 def test_topics_are_created_listed_and_deleted(cluster):
     assert cluster("topics", "create", "short-lived", "--config", "retention.ms=1000") == "created short-lived\n"
-    assert "short-lived  0" in cluster("topics")
+    eventually(lambda: "short-lived  0" in cluster("topics"))
     assert cluster("topics", "delete", "short-lived") == "deleted short-lived\n"
-    assert "short-lived" not in cluster("topics")
+    eventually(lambda: "short-lived" not in cluster("topics"))
 
 
 @pytest.mark.parametrize(
@@ -77,9 +80,9 @@ def test_an_election_gives_leadership_back_after_a_node_returned(cluster, runnin
     cluster("topics", "create", "returned", "--partitions", "3", "--replicas", "3")
     running.restart(2)
     running.wait_ready()
-    wait_for_full_isr(cluster, "returned")
+    eventually(lambda: [len(partition["isr"]) for partition in partitions_of(cluster, "returned")] == [3, 3, 3])
     assert "first live replica" in cluster("elect", "returned")
-    assert all(partition["leader"] == partition["replicas"][0] for partition in partitions_of(cluster, "returned"))
+    eventually(lambda: all(partition["leader"] == partition["replicas"][0] for partition in partitions_of(cluster, "returned")))
 
 
 def test_a_cluster_keeps_its_topics_and_its_name_when_it_is_started_again(tmp_path, capsys):
@@ -92,7 +95,7 @@ def test_a_cluster_keeps_its_topics_and_its_name_when_it_is_started_again(tmp_pa
     shell("up", "--detach")
     try:
         assert LocalCluster.open(shell.data).plan == before
-        assert [partition["topic"] for partition in shell.status()["partitions"]] == ["kept"]
+        eventually(lambda: [partition["topic"] for partition in shell.status()["partitions"]] == ["kept"])
     finally:
         shell("down")
 
@@ -101,7 +104,7 @@ def partitions_of(cluster: Shell, topic: str) -> list[dict]:
     return [partition for partition in cluster.status()["partitions"] if partition["topic"] == topic]
 
 
-def wait_for_full_isr(cluster: Shell, topic: str) -> None:
-    """Followers catch up in their own time; should one never do, the test's time limit ends it."""
-    while any(len(partition["isr"]) < 3 for partition in partitions_of(cluster, topic)):
-        pass
+def eventually(holds: Callable[[], bool]) -> None:
+    """Brokers learn of a change, and followers catch up, in their own time; should it never be, the test's time limit ends it."""
+    while not holds():
+        time.sleep(0.02)

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -75,14 +77,16 @@ def test_a_running_cluster_is_not_started_twice(tmp_path):
         LocalCluster.open(tmp_path).start()
 
 
-def test_a_port_in_use_is_named_before_anything_is_started(tmp_path):
-    with socket.socket() as holder:
-        port = free_ports(1)[0]
-        holder.bind(("127.0.0.1", port))
-        holder.listen()
-        cluster = make(tmp_path, port=port)
-        with pytest.raises(EnvironmentFault, match=f"port {port} is in use"):
-            cluster.start()
+def test_a_port_in_use_is_named_before_anything_is_made(tmp_path):
+    with listening() as port, pytest.raises(EnvironmentFault, match=f"port {port} is in use"):
+        make(tmp_path / "cluster", port=port)
+    assert not (tmp_path / "cluster").exists()
+
+
+def test_a_port_taken_while_the_cluster_was_down_is_named_before_anything_is_started(tmp_path):
+    cluster = make(tmp_path, 2)
+    with listening(cluster.plan.nodes[1].port) as port, pytest.raises(EnvironmentFault, match=f"port {port} is in use"):
+        cluster.start()
     assert cluster.pid(1) is None
 
 
@@ -160,6 +164,14 @@ def test_a_directory_with_other_things_in_it_is_left_alone(tmp_path):
 def test_a_directory_without_a_cluster_is_named_with_the_remedy(tmp_path):
     with pytest.raises(UserMistake, match="cluster up --data"):
         LocalCluster.open(tmp_path)
+
+
+@contextmanager
+def listening(port: int = 0) -> Iterator[int]:
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", port or free_ports(1)[0]))
+        holder.listen()
+        yield holder.getsockname()[1]
 
 
 def wait_until_paused(pid: int | None) -> None:
