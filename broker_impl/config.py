@@ -90,7 +90,7 @@ def load_config(given: Mapping[str, Any]) -> Config:
     values: dict[str, Any] = {}
     defaults: dict[str, str] = {}
     for given_name, given_value in _flatten(given):
-        name, value = _in_milliseconds(given_name, given_value)
+        name, value = _in_milliseconds(given_name, _text(given_value))
         if name in synonyms:
             defaults[synonyms[name]] = _topic_default(name, synonyms[name], value)
         elif name in fields:
@@ -127,15 +127,19 @@ def _unknown(name: str, known: list[str]) -> str:
     return f"there is no setting '{name}'" + (f"; did you mean '{nearest[0]}'?" if nearest else "")
 
 
-def _in_milliseconds(name: str, value: Any) -> tuple[str, Any]:
+def _text(value: Any) -> str:
+    """As it would stand on a command line."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _in_milliseconds(name: str, value: str) -> tuple[str, str]:
     try:
         return topic_configs.in_milliseconds(name, value)
     except topic_configs.InvalidTopicConfig as problem:
         raise ConfigError(str(problem)) from None
 
 
-def _topic_default(broker_name: str, topic_name: str, value: Any) -> str:
-    text = str(value).lower() if isinstance(value, bool) else str(value)
+def _topic_default(broker_name: str, topic_name: str, text: str) -> str:
     try:
         topic_configs.parse(topic_name, text)
     except topic_configs.InvalidTopicConfig as problem:
@@ -143,7 +147,7 @@ def _topic_default(broker_name: str, topic_name: str, value: Any) -> str:
     return text
 
 
-def _convert(name: str, field: "dataclasses.Field[Any]", value: Any) -> Any:
+def _convert(name: str, field: "dataclasses.Field[Any]", value: str) -> Any:
     try:
         converted = _CONVERTERS.get(name, _plain)(field, value)
     except (ValueError, TypeError, KeyError):
@@ -154,29 +158,25 @@ def _convert(name: str, field: "dataclasses.Field[Any]", value: Any) -> Any:
     return converted
 
 
-def _plain(field: "dataclasses.Field[Any]", value: Any) -> Any:
+def _plain(field: "dataclasses.Field[Any]", value: str) -> Any:
     if field.type is bool:
-        return {"true": True, "false": False}[str(value).lower()] if not isinstance(value, bool) else value
-    if field.type is int:
-        if isinstance(value, bool):
-            raise ValueError(value)
-        return int(value)
-    return str(value)
+        return {"true": True, "false": False}[value.lower()]
+    return int(value) if field.type is int else value
 
 
-def _roles(_field: object, value: Any) -> tuple[str, ...]:
-    roles = tuple(role.strip() for role in str(value).split(","))
+def _roles(_field: object, value: str) -> tuple[str, ...]:
+    roles = tuple(role.strip() for role in value.split(","))
     if not roles or not set(roles) <= {"broker", "controller"}:
         raise ConfigError(f"'process.roles' is a list of 'broker' and 'controller', not {value!r}")
     return roles
 
 
-def _listener(_field: object, value: Any) -> Address:
-    scheme, separator, rest = str(value).rpartition("://")
+def _listener(_field: object, value: str) -> Address:
+    if "," in value:
+        raise ConfigError("there is one listener, for clients, replication and quorum alike")
+    scheme, separator, rest = value.rpartition("://")
     if separator and scheme != "PLAINTEXT":
         raise ConfigError(f"listeners speak PLAINTEXT only, not {scheme}")
-    if "," in rest:
-        raise ConfigError("there is one listener, for clients, replication and quorum alike")
     return _address(rest)
 
 
@@ -187,21 +187,21 @@ def _address(text: str) -> Address:
     return Address(host or "127.0.0.1", int(port))
 
 
-def _voters(_field: object, value: Any) -> tuple[tuple[int, Address], ...]:
-    pairs = [voter.strip().split("@") for voter in str(value).split(",") if voter.strip()]
+def _voters(_field: object, value: str) -> tuple[tuple[int, Address], ...]:
+    pairs = [voter.strip().split("@") for voter in value.split(",") if voter.strip()]
     return tuple((int(node), _address(address)) for node, address in pairs)
 
 
-def _directory(_field: object, value: Any) -> str:
-    if "," in str(value):
+def _directory(_field: object, value: str) -> str:
+    if "," in value:
         raise ConfigError("'log.dirs' takes one directory")
-    return str(value)
+    return value
 
 
-def _level(_field: object, value: Any) -> str:
+def _level(_field: object, value: str) -> str:
     if value not in ("debug", "info", "warning", "error"):
         raise ValueError(value)
-    return str(value)
+    return value
 
 
 _CONVERTERS: dict[str, Any] = {

@@ -54,9 +54,10 @@ class Outlet:
                 self._write_all()
                 return
             part = self._parts[0]
-            sent = self._send_range(part) if isinstance(part, _Range) else self._send_bytes(part)
-            if not sent:
-                return
+            if isinstance(part, _Range):
+                self._send_range(part)
+            else:
+                self._send_bytes(part)
 
     def close(self) -> None:
         self._parts.clear()
@@ -71,16 +72,15 @@ class Outlet:
         self.backlog = 0
         self._transport.write(data)  # type: ignore[arg-type]
 
-    def _send_bytes(self, data: bytes | memoryview) -> bool:
+    def _send_bytes(self, data: bytes | memoryview) -> None:
         direct = self._socket()
         sent = direct.send(data) if direct is not None else 0
         self.backlog -= len(data)
         self._parts.popleft()
         if sent < len(data):
             self._transport.write(memoryview(data)[sent:])
-        return sent == len(data)
 
-    def _send_range(self, part: "_Range") -> bool:
+    def _send_range(self, part: "_Range") -> None:
         direct = self._socket()
         descriptor = part.file.fileno()
         if direct is not None and descriptor is not None:
@@ -88,16 +88,13 @@ class Outlet:
             if sent is None:
                 raise FileEnded(part.file.path)
             self._advance(part, sent)
-            if part.size == 0:
-                return True
             if sent:
-                return True
+                return
         piece = part.file.pread(min(PIECE, part.size), part.position)
         if not piece:
             raise FileEnded(part.file.path)
         self._advance(part, len(piece))
         self._transport.write(piece)
-        return True
 
     def _advance(self, part: "_Range", count: int) -> None:
         part.position += count

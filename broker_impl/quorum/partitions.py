@@ -3,9 +3,13 @@
 A leader asks for a new ISR by compare-and-set. Everything its wish rests on is named in it and compared: that it
 is this incarnation of the broker, that it still leads in this epoch, that nobody changed the partition since, that
 each member is alive in the incarnation the leader has seen. A wish that rests on anything older changes nothing.
+
+A wish for the set as it is raises the partition epoch all the same. The leader makes it to be sure that an earlier wish, whose
+answer it never got, can no longer be granted: until then it waits for a replica that may be gone.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from broker_impl.protocol.errors import BrokerError, ErrorCode
 from broker_impl.quorum.brokers import require_current
@@ -88,7 +92,9 @@ def _alter_one(
     except BrokerError as refusal:
         return _result(partition, refusal.code, refusal.message), None
     altered = with_state(partition, [broker for broker, _ in change.new_isr], partition.leader)
-    return _result(altered), None if altered is partition else altered
+    if altered is partition:
+        altered = replace(partition, partition_epoch=partition.partition_epoch + 1)
+    return _result(altered), altered
 
 
 def _result(partition: PartitionImage, error: int = 0, message: str = "") -> IsrResult:

@@ -109,12 +109,14 @@ class Raft:
         return self.log.last_index
 
     def tick(self, now: float) -> None:
-        """A tick that comes much too late means that this process was stalled, and what others sent meanwhile may still be unread:
-        then silence is judged at the next tick."""
+        """Judges silence and sends heartbeats. A tick that comes much too late means that this process was itself stalled, and that
+        what others sent meanwhile may be unread: then it judges a little later, but not twice in a row."""
         was_stalled = now - self.next_deadline() > self.settings.heartbeat_s and not self._was_stalled
         self._was_stalled = was_stalled
         if self._leadership:
-            if now >= self._leadership.quorum_ends() and not was_stalled:
+            if was_stalled:
+                self._leadership.give_grace(now)
+            if now >= self._leadership.quorum_ends():
                 self._follow(self.term, now)
             else:
                 self._leadership.tick(now)

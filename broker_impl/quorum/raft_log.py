@@ -13,6 +13,7 @@ import struct
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from posixpath import dirname
 
 import msgspec
 from crc32c import crc32c
@@ -55,8 +56,7 @@ class RaftLog:
 
     def load(self) -> tuple[HardState, Snapshot | None, list[Entry]]:
         """What is read here will be vouched for, so it is synced first: a killed process may have left it in the page cache only."""
-        self._disk.make_dirs(self._directory)
-        self._disk.sync_dir(self._directory.rpartition("/")[0] or "/")
+        self._make_directory()
         hard_state = self._load_state()
         snapshot = self._load_snapshot()
         entries = self._load_entries(snapshot)
@@ -120,6 +120,15 @@ class RaftLog:
         self._positions = [position - start for position in self._positions[dropped:]]
         self._first = index + 1
         self._end = len(rest)
+
+    def _make_directory(self) -> None:
+        """And sync the name of each directory made here in the one above it."""
+        above = [dirname(self._directory) or "."]
+        while not self._disk.exists(above[-1]):
+            above.append(dirname(above[-1]) or ".")
+        self._disk.make_dirs(self._directory)
+        for directory in above:
+            self._disk.sync_dir(directory)
 
     def _load_state(self) -> HardState:
         if not self._disk.exists(self._state_path):

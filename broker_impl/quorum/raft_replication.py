@@ -35,7 +35,7 @@ class Leadership:
         self._log = log
         self._settings = settings
         self._peers = {voter: _Peer(next_index=log.last_index + 1, contact=now) for voter in voters if voter != node_id}
-        self._ticked_at = now
+        self._ticked_at = self._grace_ends = now
         self._heartbeat_at = now + settings.heartbeat_s
         self.first_index = log.last_index + 1
         """Where this leader's first entry goes; once that is committed, all before it is known to be."""
@@ -47,7 +47,13 @@ class Leadership:
         """When the newest contact with a majority is an election time-out old. Never, for a voter that is alone."""
         contacts = sorted((peer.contact for node, peer in self._peers.items() if node in self._voters), reverse=True)
         others_needed = len(self._voters) // 2
-        return contacts[others_needed - 1] + self._settings.election_timeout_s if others_needed else float("inf")
+        if not others_needed:
+            return float("inf")
+        return max(contacts[others_needed - 1] + self._settings.election_timeout_s, self._grace_ends)
+
+    def give_grace(self, now: float) -> None:
+        """Let two heartbeats pass before silence is judged."""
+        self._grace_ends = now + 2 * self._settings.heartbeat_s
 
     def majority_match(self) -> int:
         """The highest index that a majority of the voters has on disk; observers are never counted."""

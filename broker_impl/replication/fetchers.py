@@ -59,9 +59,12 @@ class FetcherOwner(Protocol):
 
 @dataclass(slots=True)
 class _Asked:
+    """What a question rested on. The last epoch belongs to it: a log cut and grown again may end at the same offset."""
+
     replica: Replica
     leader_epoch: int
     offset: int
+    last_epoch: int
 
 
 class Fetcher:
@@ -152,7 +155,7 @@ class Fetcher:
             if not_before > now or replica.log.failed is not None:
                 continue
             log, state = replica.log, replica.state
-            asked[log.topic_id, replica.index] = _Asked(replica, state.leader_epoch, log.end_offset)
+            asked[log.topic_id, replica.index] = _Asked(replica, state.leader_epoch, log.end_offset, log.latest_epoch())
             topic = topics.get(log.topic_id)
             if topic is None:
                 topic = topics[log.topic_id] = FetchTopic(None, log.topic_id, [])
@@ -222,6 +225,7 @@ class Fetcher:
             and state.leader == self._leader
             and state.leader_epoch == asked.leader_epoch
             and replica.log.end_offset == asked.offset
+            and replica.log.latest_epoch() == asked.last_epoch
         )
 
     def _apply(self, replica: Replica, fetched: FetchedPartition) -> None:

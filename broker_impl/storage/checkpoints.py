@@ -1,7 +1,7 @@
 """Small text files that a person can read: a version, a count, then one line an entry.
 
-The count is the protection: a file that lost its tail does not parse, and whoever reads it takes the safe default
-instead of half a truth.
+The count and the last newline are the protection: a file that lost its tail does not parse, and whoever reads it
+takes the safe default instead of half a truth.
 """
 
 from collections.abc import Mapping
@@ -25,6 +25,8 @@ def parse_lines(data: bytes, *, fields: int) -> list[list[str]]:
         expected = int(count)
     except ValueError:
         raise Malformed("not a checkpoint") from None
+    if not data.endswith(b"\n"):
+        raise Malformed("the end is missing")
     if version != VERSION:
         raise Malformed(f"version {version!r} is not known")
     rows = [line.split() for line in lines if line]

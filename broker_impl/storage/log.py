@@ -190,7 +190,8 @@ class Log:
     # -- cutting
 
     def truncate_to(self, offset: int) -> None:
-        """Removes the batch that holds this offset and all behind it. Blocks for a moment if whole segments go."""
+        """Removes the batch that holds this offset and all behind it, so the end may come to lie a little lower.
+        Blocks for a moment if whole segments go."""
         if offset >= self.end_offset:
             self._epochs.cut_from(self.end_offset)
             self._epochs.try_save()
@@ -210,6 +211,8 @@ class Log:
             self._fail(f"could not be truncated: {problem}")
             raise
         self._durability.cut(self.end_offset)
+        if self.end_offset < self.start_offset:
+            self.restart_at(self.start_offset)
 
     def restart_at(self, offset: int) -> None:
         """An empty log that begins here."""
@@ -404,7 +407,6 @@ class Log:
             self._disk.sync_dir(self.directory)
 
     def _after_cut(self) -> None:
-        self.start_offset = min(self.start_offset, self.end_offset)
         self._epochs.cut_from(self.end_offset)
         self._snapshots.remove_above(self.end_offset)
         self._producers = None

@@ -64,7 +64,7 @@ class LogDirectory:
     def open(self) -> None:
         """Takes the folder and forgets the clean stop; raises DirectoryUnusable. Blocks."""
         try:
-            self._disk.make_dirs(self.path)
+            self._make_path()
             self._lock = self._disk.lock(f"{self.path}/.lock")
             self._take_marker()
         except DirectoryLocked:
@@ -146,6 +146,16 @@ class LogDirectory:
             self._lock = None
 
     # -- inside
+
+    def _make_path(self) -> None:
+        """Made so that it is still there after a power loss: each new folder is a name that its parent must have synced."""
+        made, folder = [], self.path
+        while folder and not self._disk.exists(folder):
+            made.append(folder)
+            folder = folder.rpartition("/")[0]
+        self._disk.make_dirs(self.path)
+        for folder in made:
+            self._disk.sync_dir(folder.rpartition("/")[0] or ("/" if folder.startswith("/") else "."))
 
     def _take_marker(self) -> None:
         """A marker that cannot be read is none."""

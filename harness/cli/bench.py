@@ -1,11 +1,13 @@
-"""`./highwater bench SUITE`: every suite is a module of `harness.bench` and reads its own arguments."""
+"""`./highwater bench SUITE`: what the suites are, and what each may be asked."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
+from pathlib import Path
 
+from harness.cli.arguments import Parser, number_between
 from harness.errors import DONE, UserMistake
+from harness.systems.cluster_plan import MAX_NODES
 
 SUITES = {"micro": "one cluster on this machine: produce, fetch, latency, time to a new leader"}
 
@@ -14,9 +16,21 @@ def main(argv: Sequence[str]) -> int:
     if not argv or argv[0] in ("-h", "--help"):
         print("usage: ./highwater bench SUITE [ARGUMENTS]\n")
         print("\n".join(f"  {name:9} {what}" for name, what in SUITES.items()))
+        print("\n./highwater bench SUITE --help tells more.")
         return DONE
     suite, *rest = argv
     if suite not in SUITES:
         raise UserMistake(f"there is no suite `{suite}`; there is: {', '.join(SUITES)}")
-    code: int = importlib.import_module(f"harness.bench.{suite}").main(rest)
-    return code
+    return _micro(rest)
+
+
+def _micro(argv: Sequence[str]) -> int:
+    parser = Parser(prog="highwater bench micro", description="One cluster on this machine, measured; about four minutes.")
+    parser.add_argument("--nodes", type=number_between(1, MAX_NODES), default=3, metavar="N", help="brokers (default 3)")
+    parser.add_argument("--quick", action="store_true", help="fewer rows and shorter runs: about 40 seconds")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there as well")
+    given = parser.parse_args(argv)
+    from harness.bench.micro import run_micro
+
+    run_micro(given.nodes, quick=given.quick, json_path=given.json)
+    return DONE

@@ -155,8 +155,11 @@ class ForgetfulDisk:
         self._names = dict(self._durable_names)
 
     def kill(self) -> None:
-        """The process dies, the kernel lives: nothing is forgotten but the locks."""
+        """The process dies, the kernel lives: nothing is forgotten but locks and mappings."""
         self._locks.clear()
+        for inode in self._names.values():
+            if inode is not None:
+                inode.content = bytearray(inode.content)
 
     def inode(self, path: str) -> Inode:
         found = self._names.get(path)

@@ -113,4 +113,3 @@ class Safety:
 
 def next_state(state: int, entry: Entry) -> int:
     return crc32(b"%d %d %b" % (entry.index, entry.term, entry.payload), state)
-

@@ -25,7 +25,8 @@ from tests.broker_impl.quorum.raft_safety import Safety, Violation
 
 RaftFactory = Callable[..., Raft]
 PATIENCE_S = 60.0
-"""Of virtual time, for what must come about once nothing is in the way."""
+PATIENCE_STEPS = 20_000
+"""Of virtual time and of steps, for what must come about once nothing is in the way."""
 STORY_LENGTH = 60
 
 
@@ -162,11 +163,12 @@ class World:
         self.run_until(lambda: all(host.applied >= goal for host in self.hosts.values()), f"all nodes have applied entry {goal}")
 
     def run_until(self, reached: Callable[[], bool], meaning: str) -> None:
-        deadline = self.now + PATIENCE_S
+        began, steps = self.now, 0
         while not reached():
-            if self.now > deadline:
-                raise Violation(f"after {PATIENCE_S} s it is still not so that {meaning}")
+            if self.now - began > PATIENCE_S or steps > PATIENCE_STEPS:
+                raise Violation(f"after {self.now - began:.1f} s and {steps} steps it is still not so that {meaning}")
             self._step()
+            steps += 1
 
     def propose(self, host: Host) -> None:
         assert host.raft

@@ -77,6 +77,7 @@ class ControllerAmongUnreliableBrokers(RuleBasedStateMachine):
         self.now = 0.0
         self.brokers = {broker: ModelBroker(broker) for broker in BROKERS}
         self.network: list[Message] = []
+        self.sent: list[Message] = []
         self.answers: list[tuple[int, Message, Reply]] = []
         self.entries: list[Entry] = []
         self.committed = 0
@@ -168,12 +169,15 @@ class ControllerAmongUnreliableBrokers(RuleBasedStateMachine):
     # What network, time and controllers do
 
     @precondition(lambda self: self.network)
-    @rule(data=st.data(), again=st.booleans())
-    def deliver(self, data: st.DataObject, again: bool) -> None:
-        message = self.network[data.draw(st.integers(0, len(self.network) - 1))]
-        if not again:
-            self.network.remove(message)
-        self._decide(message)
+    @rule(data=st.data())
+    def deliver(self, data: st.DataObject) -> None:
+        self._decide(self.network.pop(data.draw(st.integers(0, len(self.network) - 1))))
+
+    @precondition(lambda self: self.sent)
+    @rule(data=st.data())
+    def deliver_an_echo(self, data: st.DataObject) -> None:
+        """A message of long ago comes again, or for the first time after it was thought lost."""
+        self._decide(self.sent[-data.draw(st.integers(1, len(self.sent)))])
 
     @precondition(lambda self: self.network)
     @rule(data=st.data())
@@ -281,7 +285,9 @@ class ControllerAmongUnreliableBrokers(RuleBasedStateMachine):
             if isinstance(record, BrokerRegistered):
                 self._check_registration(before, record, old, new)
 
-    def _check_election(self, before: Image, command: Command | None, key: tuple[bytes, int], old: PartitionImage, new: PartitionImage) -> None:
+    def _check_election(
+        self, before: Image, command: Command | None, key: tuple[bytes, int], old: PartitionImage, new: PartitionImage
+    ) -> None:
         asked = isinstance(command, ElectLeaders) and command.unclean
         allowed = unclean_election_allowed(self.controller.tail, before.topic_names[key[0]], {})
         if new.leader not in (old.leader, NO_LEADER) and not asked and not allowed:
@@ -351,6 +357,7 @@ class ControllerAmongUnreliableBrokers(RuleBasedStateMachine):
 
     def _send(self, model: ModelBroker, command: Command) -> None:
         self.network.append(Message(command, model.incarnation))
+        self.sent.append(self.network[-1])
 
     def _deliver_all(self) -> None:
         while self.network:

@@ -110,10 +110,11 @@ def test_of_two_changes_of_one_partition_in_one_request_the_second_is_stale(shru
     assert cluster.partition("a").isr == (1, 2, 3)
 
 
-def test_a_change_to_the_present_isr_makes_no_record(shrunk: Shrunk) -> None:
-    before = shrunk.cluster.image
-    assert shrunk.cluster.alter(1, shrunk.cluster.isr_change("a", 2, 1)).error == 0
-    assert shrunk.cluster.image is before
+def test_a_change_to_the_present_isr_outdates_the_proposals_made_before_it(shrunk: Shrunk) -> None:
+    before, under_way = shrunk.cluster.partition("a"), shrunk.change
+    result = shrunk.cluster.alter(1, shrunk.cluster.isr_change("a", 2, 1))
+    assert (result.error, result.isr, result.partition_epoch) == (0, before.isr, before.partition_epoch + 1)
+    assert refused(shrunk, under_way) == ErrorCode.INVALID_UPDATE_VERSION
 
 
 def election(cluster: Cluster, partitions: list[tuple[str, int]] | None, *, unclean: bool = False) -> list[ElectionResult]:

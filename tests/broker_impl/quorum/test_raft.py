@@ -145,8 +145,8 @@ def test_an_append_is_bounded_in_bytes_but_carries_at_least_one_entry():
         leader.propose(bytes(size), group.now)
     group.sent.clear()
     group.settle()
-    batches = [[len(entry.payload) for entry in message.entries] for message in group.sent if isinstance(message, Append) and message.to == 2]
-    assert [batch for batch in batches if batch] == [[300, 300], [300], [5000], [300]]
+    appends = [message for message in group.sent if isinstance(message, Append) and message.to == 2 and message.entries]
+    assert [[len(entry.payload) for entry in message.entries] for message in appends] == [[300, 300], [300], [5000], [300]]
 
 
 def test_appends_in_flight_to_one_peer_are_bounded():

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from broker_impl.machine.disk import RealDisk
 from broker_impl.quorum.raft import Entry, HardState, Ready, Snapshot
 from broker_impl.quorum.raft_log import RaftLog, RaftLogDamaged
+from tests.broker_impl.forgetful_disk import ForgetfulDisk
 from tests.broker_impl.quorum.power_loss_disk import PowerLossDisk, PowerLost
 
 DIRECTORY = "/data/quorum"
@@ -189,7 +190,8 @@ def test_after_a_failed_write_nothing_is_tried_again():
 def units_of_work(draw):
     """Units as a Raft node makes them, and the (hard state, snapshot, entries) that each leaves behind."""
     term, last_applied = 1, 0
-    hard_state, snapshot, log = HardState(0, None), None, []
+    hard_state, snapshot = HardState(0, None), None
+    log: list[Entry] = []
     units, states = [], []
     for _ in range(draw(st.integers(1, 12))):
         base = snapshot.index if snapshot else 0
@@ -217,14 +219,22 @@ def units_of_work(draw):
     return units, states
 
 
-@given(units_of_work())
-def test_after_every_unit_of_work_the_disk_holds_exactly_what_memory_holds(case):
-    disk = PowerLossDisk()
-    log, *_ = opened(disk)
+@given(units_of_work(), st.integers())
+def test_after_every_unit_of_work_the_disk_holds_exactly_what_memory_holds(case, seed):
+    random = Random(seed)
+    disk = ForgetfulDisk()
     for unit, state in zip(*case, strict=True):
-        log.persist(unit)
-        disk.lose_power(Random(0))
+        opened(disk)[0].persist(unit)
+        disk.crash(random)
         assert reloaded(disk) == state
+
+
+def test_a_directory_made_at_the_first_start_survives_a_power_loss():
+    for seed in range(20):
+        disk = ForgetfulDisk()
+        opened(disk, "/new/disk/quorum")[0].persist(ready(hard_state=HardState(1, 1)))
+        disk.crash(Random(seed))
+        assert reloaded(disk, "/new/disk/quorum")[0] == HardState(1, 1)
 
 
 @given(units_of_work(), st.integers(min_value=0))

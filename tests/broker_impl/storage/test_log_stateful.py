@@ -29,7 +29,7 @@ class Model:
     def __init__(self) -> None:
         self.batches: list[bytes] = []
         self.history: list[bytes] = []
-        self.start = self.end = 0
+        self.start = self.end = self.checkpointed_start = 0
 
     def append(self, batch: bytes) -> None:
         self.batches.append(batch)
@@ -37,10 +37,15 @@ class Model:
         self.end = parse_header(batch).last_offset + 1
 
     def cut(self, offset: int) -> None:
+        self.end = min([parse_header(batch).base_offset for batch in self.from_offset(offset)], default=self.end)
         self.batches = [batch for batch in self.batches if parse_header(batch).last_offset < offset]
         self.history = [batch for batch in self.history if parse_header(batch).last_offset < offset]
-        self.end = parse_header(self.batches[-1]).last_offset + 1 if self.batches else min(self.end, offset)
-        self.start = min(self.start, self.end)
+        if self.end < self.start:
+            self.restart(self.start)
+
+    def restart(self, offset: int) -> None:
+        self.batches, self.history = [], []
+        self.start = self.end = self.checkpointed_start = offset
 
     def from_offset(self, offset: int) -> list[bytes]:
         return [batch for batch in self.batches if parse_header(batch).last_offset >= offset]
@@ -129,8 +134,7 @@ class LogMachine(RuleBasedStateMachine):
     def restart(self, jump: int) -> None:
         offset = self.model.end + jump
         self.log.restart_at(offset)
-        self.model = Model()
-        self.model.start = self.model.end = offset
+        self.model.restart(offset)
 
     @rule(keep=st.integers(0, 1500), high=st.floats(0, 1))
     def retain_by_size(self, keep: int, high: float) -> None:
@@ -147,7 +151,7 @@ class LogMachine(RuleBasedStateMachine):
     @rule()
     def reopen_after_a_clean_stop(self) -> None:
         self.log.close()
-        self.directory.checkpoint({NAME: self.model.end})
+        self._checkpoint()
         self.directory.mark_clean(7)
         self.directory.close()
         self._reload()
@@ -157,7 +161,8 @@ class LogMachine(RuleBasedStateMachine):
     @rule(checkpointed=st.booleans())
     def reopen_after_a_kill(self, checkpointed: bool) -> None:
         if checkpointed:
-            self.directory.checkpoint({NAME: self.model.end})
+            self._checkpoint()
+        self.model.start = max(self.model.checkpointed_start, self.log.first_segment_offset)
         self._crash()
 
     @rule(where=st.floats(0, 1), garble=st.booleans(), bit=st.integers(0, 7))
@@ -178,12 +183,11 @@ class LogMachine(RuleBasedStateMachine):
             return
         else:
             file.pwrite(bytes([file.pread(1, at)[0] ^ (1 << bit)]), at)
-        self.directory.checkpoint({NAME: self.model.end})
+        self._checkpoint()
         lost = parse_header(last[hit]).base_offset
-        end_before = self.model.end
         self.model.cut(lost)
         self._crash()
-        assert ("committed-data-lost" in [event["event"] for event in self.directory.events]) == (self.model.end < end_before)
+        assert "committed-data-lost" in [event["event"] for event in self.directory.events]
 
     @rule(where=st.floats(0, 1), max_bytes=st.integers(0, 900), limit=st.floats(0, 1), at_least_one=st.booleans())
     def read(self, where: float, max_bytes: int, limit: float, at_least_one: bool) -> None:
@@ -264,8 +268,12 @@ class LogMachine(RuleBasedStateMachine):
         found = self.log.read(offset, max_bytes, limit_offset, at_least_one=at_least_one)
         return found.file.pread(found.size, found.position) if found.file is not None else b""
 
+    def _checkpoint(self) -> None:
+        self.directory.checkpoint({NAME: self.model.end})
+        self.model.checkpointed_start = self.model.start
+
     def _crash(self) -> None:
-        self.directory.close()
+        self.release()
         self._reload()
         assert self.log.flushed_offset <= self.model.end
 

@@ -1,0 +1,73 @@
+"""A cluster under load and under fire, and the question whether it kept its word.
+
+The order matters: faults first, then everything is healed and every replica has caught up, then the clients' messages get their fate,
+then the log is read by a fresh consumer, then the brokers stop cleanly and their files are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from harness.systems.cluster_plan import Setting
+from harness.systems.local_cluster import LocalCluster
+from tests.cluster.faults import Nemesis
+from tests.cluster.load import CLIENT, Load, Seen, read_all, silent_logger
+from tests.cluster.verdict import broken_promises, differing_replicas
+from tests.cluster.watching import DEADLINE, Watch
+
+TOPIC = "storm"
+SETTINGS: Mapping[str, Setting] = {
+    "replica.lag.time.max.ms": 2000,
+    "log.segment.bytes": 128 * 1024,
+    "metadata.log.max.record.bytes.between.snapshots": 16 * 1024,
+    "replica.high.watermark.checkpoint.interval.ms": 1000,
+}
+"""Short, so that a storm of seconds sees ISRs shrink, segments roll and metadata snapshots."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aftermath:
+    seen: Seen
+    problems: list[str]
+    story: list[str]
+
+    def check(self) -> None:
+        assert self.seen.acked, "nothing was acknowledged: the storm proves nothing"
+        assert not self.problems, "\n".join([*self.problems, "", *self.story])
+
+
+def storm(
+    directory: Path,
+    nodes: int,
+    rage: Callable[[Nemesis, Load], None],
+    *,
+    seed: int,
+    partitions: int = 4,
+    topic_settings: Mapping[str, str] | None = None,
+) -> Aftermath:
+    """`rage` does what is to be done to the brokers, while clients write and read."""
+    cluster = LocalCluster.create(directory / "cluster", nodes, settings=SETTINGS)
+    with cluster:
+        create_topic(cluster, TOPIC, partitions, topic_settings)
+        watch = Watch(cluster, TOPIC)
+        nemesis = Nemesis(cluster, watch.leaders, seed)
+        with Load(cluster.bootstrap, TOPIC, partitions, directory / "seen.json") as load:
+            load.await_more(100)
+            rage(nemesis, load)
+            cluster.wait_ready()
+            load.await_more(100)
+            seen = load.finish()
+        watch.await_in_sync()
+        final = read_all(cluster.bootstrap, TOPIC, partitions)
+    problems = broken_promises(seen, final) + differing_replicas((cluster.data_path(node) for node in cluster.ids), TOPIC, partitions)
+    return Aftermath(seen, problems, nemesis.story)
+
+
+def create_topic(cluster: LocalCluster, topic: str, partitions: int, settings: Mapping[str, str] | None = None, replicas: int = 3) -> None:
+    admin = AdminClient(CLIENT | {"bootstrap.servers": cluster.bootstrap}, logger=silent_logger())
+    new = NewTopic(topic, partitions, replicas, config={"min.insync.replicas": str(min(2, replicas))} | dict(settings or {}))
+    admin.create_topics([new], operation_timeout=30)[topic].result(DEADLINE)
