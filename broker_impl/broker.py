@@ -159,7 +159,7 @@ class Broker:
         replicas.fetches = Purgatory(timer)
         replicas.produces = Purgatory(timer)
         replicas.flusher = Flusher(machine, self._spawn, replicas.flushed)
-        replicas.isr_updates = IsrUpdates(loop, machine, self.quorum, config.node_id)
+        replicas.isr_updates = IsrUpdates(loop, self.quorum, config.node_id)
         replicas.isr_updates.on_watermark = replicas.watermark_moved
         replicas.fetchers = Fetchers(self._make_fetcher)
         return replicas

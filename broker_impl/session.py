@@ -28,6 +28,7 @@ class Session:
         self._leaving = False
         self._may_stop = asyncio.Event()
         self._now = asyncio.Event()
+        self._heard = 0.0
         self.epoch = -1
         self.state = "starting"
 
@@ -41,17 +42,20 @@ class Session:
             await self._pause(left)
 
     async def leave(self) -> None:
-        """Asks the controller to move the leaders away, and waits until it has; not for ever."""
+        """Asks the controller to move the leaders away, and waits until it has. Not for ever, and not past the session:
+        by then there is nothing left to hand over."""
         if self.state == "starting":
             return
         self._leaving = True
         self.state = "stopping"
         self._now.set()
-        try:
-            async with asyncio.timeout(LEAVE_TIMEOUT_S):
-                await self._may_stop.wait()
-        except TimeoutError:
-            self._services.machine.journal.warning("left-alone", why="the controller did not move the leaders in time")
+        deadline = self._services.loop.time() + LEAVE_TIMEOUT_S
+        while not self._may_stop.is_set():
+            now = self._services.loop.time()
+            if now > deadline or now - self._heard > self._services.config.session_timeout_ms / 1000:
+                self._services.machine.journal.warning("left-alone", why="no controller moved the leaders away in time")
+                return
+            await asyncio.sleep(0.01)
 
     async def _register(self) -> None:
         config = self._services.config
@@ -68,6 +72,7 @@ class Session:
                 raise Deposed(reply.message)
             break
         self.epoch = reply.epoch
+        self._heard = self._services.loop.time()
         self.state = "fenced"
         self._services.machine.journal.info("registered", epoch=self.epoch)
 
@@ -80,6 +85,7 @@ class Session:
         except BrokerError:
             return
         assert isinstance(reply, HeartbeatReply)
+        self._heard = sent
         if reply.error in (ErrorCode.STALE_BROKER_EPOCH, ErrorCode.BROKER_ID_NOT_REGISTERED):
             raise Deposed(f"the controller no longer knows epoch {self.epoch} of node {services.config.node_id}: {reply.message}")
         if reply.may_stop:

@@ -8,7 +8,6 @@ came leaves the partition in doubt; it then keeps counting the larger set until 
 import asyncio
 from collections.abc import Callable
 
-from broker_impl.machine import Machine
 from broker_impl.protocol.errors import BrokerError, ErrorCode
 from broker_impl.quorum.commands import AlterIsr, AlterIsrReply, IsrResult
 from broker_impl.quorum.commands import IsrChange as IsrCommand
@@ -20,9 +19,8 @@ TIMEOUT_S = 2.0
 
 
 class IsrUpdates:
-    def __init__(self, loop: asyncio.AbstractEventLoop, machine: Machine, quorum: QuorumNode, broker_id: int) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, quorum: QuorumNode, broker_id: int) -> None:
         self._loop = loop
-        self._machine = machine
         self._quorum = quorum
         self._broker_id = broker_id
         self._wishes: dict[Replica, IsrChange] = {}
@@ -63,13 +61,5 @@ class IsrUpdates:
         now = self._loop.time()
         for position, (replica, change) in enumerate(wishes.items()):
             result = results[position] if results is not None else None
-            if result is not None and result.error == ErrorCode.NONE:
-                self._tell(replica, change, result)
             if replica.state.isr_change_answered(change, result, now):
                 self.on_watermark(replica)
-
-    def _tell(self, replica: Replica, change: IsrChange, result: IsrResult) -> None:
-        event = "isr-grown" if len(result.isr) > len(replica.state.isr) else "isr-shrunk"
-        self._machine.journal.info(
-            event, topic=replica.topic, part=replica.index, epoch=change.leader_epoch, isr=list(result.isr), was=list(replica.state.isr)
-        )

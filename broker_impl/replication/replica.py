@@ -11,13 +11,15 @@ from broker_impl.storage.log import Appended, Log, LogSlice
 
 
 class Replica:
-    __slots__ = ("index", "log", "state", "topic")
+    __slots__ = ("index", "known_isr", "log", "state", "topic")
 
     def __init__(self, log: Log, state: Partition) -> None:
         self.topic = log.topic
         self.index = log.partition
         self.log = log
         self.state = state
+        self.known_isr: tuple[int, ...] = ()
+        """As the newest image has it; the state machine may know of a change before the image does."""
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.index}"

@@ -167,6 +167,9 @@ class Replicas:
 
     def _follow(self, replica: Replica, partition: PartitionImage, leaders: dict[Replica, int]) -> None:
         transition = replica.state.become(partition, replica.log.end_offset, self._loop.time())
+        if transition.role is Role.LEADER:
+            self._tell_isr(replica, partition)
+        replica.known_isr = partition.isr
         if transition.new_epoch:
             if transition.role is Role.LEADER:
                 replica.log.assign_epoch(partition.leader_epoch, replica.log.end_offset)
@@ -178,6 +181,19 @@ class Replicas:
             leaders[replica] = partition.leader if transition.role is Role.FOLLOWER else -1
         if transition.new_epoch or transition.hw_moved:
             self._loop.call_soon(self._recheck, replica)
+
+    def _tell_isr(self, replica: Replica, partition: PartitionImage) -> None:
+        before, after = set(replica.known_isr), set(partition.isr)
+        for event, changed in (("isr-shrunk", before - after), ("isr-grown", after - before if before else set())):
+            if changed:
+                self._machine.journal.info(
+                    event,
+                    topic=replica.topic,
+                    part=replica.index,
+                    epoch=partition.leader_epoch,
+                    isr=list(partition.isr),
+                    changed=sorted(changed),
+                )
 
     def _partition_settings(self, settings: topic_configs.TopicSettings) -> PartitionSettings:
         return PartitionSettings(settings.min_insync_replicas, self._lag_s, settings.flush_messages == 1)

@@ -17,6 +17,10 @@ from broker_impl.storage.epochs import LeaderEpochs
 METADATA = "partition.metadata"
 
 
+class SyncFailed(OSError):
+    """Not to be tried again."""
+
+
 class Unsynced(NamedTuple):
     """A sealed segment whose files are not on the medium yet. The open file, because only the descriptor that was
     written through is sure to report what went wrong since; the others by path."""
@@ -65,7 +69,7 @@ class Durability:
         self._names_changed = True
 
     def cut(self, offset: int) -> None:
-        """To be called before and after the log is cut to this offset."""
+        """To be called before the log is cut to this offset, and after it with the end it then has."""
         self._floor = min(self.flushed, offset)
         self._generation += 1
 
@@ -81,14 +85,19 @@ class Durability:
         return self._generation
 
     def sync(self, active: File, epochs: LeaderEpochs) -> None:
-        """Everything written before this call; raises OSError."""
+        """Everything written before this call; raises SyncFailed."""
         sealed = list(self._sealed)
-        for entry in sealed:
-            entry.file.sync()
-            for path in entry.paths:
-                self._sync_path(path)
-        self._sync_names(epochs)
-        active.sync()
+        try:
+            for entry in sealed:
+                entry.file.sync()
+                for path in entry.paths:
+                    self._sync_path(path)
+            self._sync_names(epochs)
+            active.sync()
+        except FileNotFoundError:
+            raise
+        except OSError as problem:
+            raise SyncFailed(problem.errno, f"flush failed: {problem.strerror}") from problem
         for entry in sealed:
             with suppress(ValueError):
                 self._sealed.remove(entry)

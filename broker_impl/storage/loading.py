@@ -16,9 +16,11 @@ from broker_impl.storage.batch import BatchHeader, crc_matches
 from broker_impl.storage.checkpoints import Malformed
 from broker_impl.storage.durability import Durability, Unsynced
 from broker_impl.storage.epochs import LeaderEpochs, read_epochs
-from broker_impl.storage.log import Log, LogParts
+from broker_impl.storage.files import LogFiles
+from broker_impl.storage.log import Log
 from broker_impl.storage.scan import whole_batches
 from broker_impl.storage.segment import IndexLimits, Segment
+from broker_impl.storage.segments import Segments
 from broker_impl.storage.snapshots import SUFFIX, ProducerSnapshots
 from broker_impl.storage.validation import LogConfig
 
@@ -177,8 +179,8 @@ class LogLoader:
         start = max(remembered.start_offset, self._segments[0].base_offset)
         epochs.cut_below(min(start, self._end))
         epochs.try_save()
-        parts = LogParts(self._segments, epochs, snapshots, min(start, self._end), self._end, durability)
-        log = Log(self._disk, self._directory, name, topic_id, self._config, parts)
+        files = LogFiles(self._disk, Segments(self._segments), epochs, snapshots, durability)
+        log = Log(name, topic_id, self._config, files, min(start, self._end), self._end)
         if start > self._end:
             log.restart_at(start)
         return log

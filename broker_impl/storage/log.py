@@ -10,26 +10,25 @@ refused and undone, and the next one may work.
 """
 
 import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from broker_impl.machine.disk import Disk, File
+from broker_impl.machine.disk import File
 from broker_impl.protocol.errors import BrokerError, ErrorCode
 from broker_impl.storage.batch import BatchHeader, place, stamp
-from broker_impl.storage.durability import Durability, Unsynced
-from broker_impl.storage.epochs import LeaderEpochs
+from broker_impl.storage.durability import SyncFailed
+from broker_impl.storage.files import LogFiles
 from broker_impl.storage.following import CorruptBatch, acceptable, group
 from broker_impl.storage.reading import is_intact, locate
-from broker_impl.storage.recent import RecentBatches
 from broker_impl.storage.retention import expired
 from broker_impl.storage.rolling import must_roll
 from broker_impl.storage.segment import MAX_RELATIVE_OFFSET, IndexLimits, Segment
-from broker_impl.storage.segments import Segments
-from broker_impl.storage.snapshots import ProducerSnapshots
 from broker_impl.storage.time_lookup import TimeAndOffset, first_at_or_after, latest
 from broker_impl.storage.validation import LogConfig, validate
 from broker_impl.transactions.producers import Duplicate, ProducerStates
 
-__all__ = ["Appended", "CorruptBatch", "Log", "LogConfig", "LogParts", "LogSlice"]
+__all__ = ["Appended", "CorruptBatch", "Log", "LogConfig", "LogSlice"]
 
 
 @dataclass(slots=True)
@@ -51,37 +50,21 @@ class LogSlice:
     size: int
 
 
-@dataclass(slots=True)
-class LogParts:
-    """What a log is made of when it is created or found on the disk."""
-
-    segments: list[Segment]
-    epochs: LeaderEpochs
-    snapshots: ProducerSnapshots
-    start_offset: int
-    end_offset: int
-    durability: Durability
-
-
 class Log:
     """Invariant: start_offset <= end_offset; every offset between them is in exactly one batch; epochs never decrease."""
 
-    def __init__(self, disk: Disk, directory: str, name: tuple[str, int], topic_id: bytes, config: LogConfig, parts: LogParts) -> None:
-        self.directory = directory
+    def __init__(self, name: tuple[str, int], topic_id: bytes, config: LogConfig, files: LogFiles, start_offset: int, end_offset: int) -> None:
         self.topic, self.partition = name
         self.topic_id = topic_id
+        self.directory = files.directory
         self.config = config
-        self.start_offset = parts.start_offset
-        self.end_offset = parts.end_offset
+        self.start_offset = start_offset
+        self.end_offset = end_offset
         self.failed: str | None = None
-        self._disk = disk
-        self._segments = Segments(parts.segments)
-        self._epochs = parts.epochs
-        self._snapshots = parts.snapshots
-        self._durability = parts.durability
-        self._recent = RecentBatches()
+        self._files = files
+        self._segments = files.segments
+        self._epochs = files.epochs
         self._producers: ProducerStates | None = None
-        self._changed = False
 
     @property
     def size(self) -> int:
@@ -90,7 +73,7 @@ class Log:
     @property
     def flushed_offset(self) -> int:
         """Everything below is on the medium: the recovery point."""
-        return self._durability.flushed
+        return self._files.durability.flushed
 
     @property
     def first_segment_offset(self) -> int:
@@ -120,7 +103,7 @@ class Log:
             segment.write(batches)
         except OSError as problem:
             raise self._refused(problem) from problem
-        self._take(segment, header, base_offset)
+        self._take(header, base_offset)
         return Appended(base_offset, last_offset, append_time, False, size)
 
     def append_as_follower(self, batches: memoryview) -> Appended | None:
@@ -150,23 +133,29 @@ class Log:
             raise BrokerError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{offset} is not in {self.start_offset}..{self.end_offset}")
         if offset >= limit_offset or offset == self.end_offset:
             return LogSlice(None, 0, 0)
-        if self._recent.covers(offset):
+        recent = self._files.recent
+        if recent.covers(offset):
             active = self._segments.active
-            position, size = self._recent.span(offset, max_bytes, limit_offset, active.size, at_least_one=at_least_one)
+            position, size = recent.span(offset, max_bytes, limit_offset, active.size, at_least_one=at_least_one)
             return LogSlice(active.file if size else None, position, size)
         return self._read_from_disk(offset, max_bytes, limit_offset, at_least_one)
 
     def verify_at(self, offset: int) -> bool:
         """Whether the batch that holds this offset is on the disk as its checksum says."""
-        return is_intact(self._segments, offset)
+        try:
+            return is_intact(self._segments, offset)
+        except OSError:
+            return False
 
     def offset_for_time(self, timestamp: int, limit_offset: int) -> TimeAndOffset | None:
         """The first record at or after this time, if it lies below the limit."""
-        found = first_at_or_after(self._segments.all, timestamp, self.start_offset)
+        with self._reading():
+            found = first_at_or_after(self._segments.all, timestamp, self.start_offset)
         return found if found is not None and found.offset < limit_offset else None
 
     def max_timestamp(self) -> TimeAndOffset | None:
-        return latest(self._segments.all)
+        with self._reading():
+            return latest(self._segments.all)
 
     # -- leader epochs
 
@@ -199,46 +188,28 @@ class Log:
         if offset < self._segments.first_base:
             self.restart_at(offset)
             return
-        self._changed = True
-        self._durability.cut(offset)
-        try:
-            removed = self._segments.take_above(offset)
-            self._recent.clear()
-            self.end_offset = self._segments.active.truncate_to(offset)
-            self._remove(removed)
-            self._after_cut()
-        except OSError as problem:
-            self._fail(f"could not be truncated: {problem}")
-            raise
-        self._durability.cut(self.end_offset)
+        with self._changing():
+            self.end_offset = self._files.cut(offset)
+            self._producers = None
+        self._files.durability.cut(self.end_offset)
         if self.end_offset < self.start_offset:
             self.restart_at(self.start_offset)
 
     def restart_at(self, offset: int) -> None:
-        """An empty log that begins here."""
-        self._changed = True
-        self._durability.cut(0)
-        try:
-            same_name = [segment for segment in self._segments if segment.base_offset == offset]
-            self._remove(same_name)
-            removed = self._segments.replace(self._create_segment(offset, 0))
-            self._recent.clear()
+        """An empty log that begins here. Blocks for a moment."""
+        with self._changing():
+            self._files.restart(offset, self._index_limits())
             self.start_offset = self.end_offset = offset
-            self._remove([segment for segment in removed if segment not in same_name])
-            self._epochs.clear()
-            self._snapshots.keep_only(set())
-            self._after_cut()
-        except OSError as problem:
-            self._fail(f"could not be restarted at {offset}: {problem}")
-            raise
-        self._durability.restarted(offset)
+            self._producers = None
+        self._files.durability.restarted(offset)
 
     def advance_start(self, offset: int) -> None:
         """Records below are no longer served; their segments go with the next retention check."""
         if offset > self.start_offset:
             assert offset <= self.end_offset
             self.start_offset = offset
-            self._cut_epochs_below_start()
+            self._epochs.cut_below(offset)
+            self._epochs.try_save()
 
     def retire_segments(self, wall_ms: int, high_watermark: int) -> list[str]:
         """Retention. The files are renamed at once and to be removed later; returns their paths. Also the moment at
@@ -247,17 +218,16 @@ class Log:
             return []
         if self._producers is not None:
             self._producers.expire(wall_ms)
-        segments, ends = self._segments.all, self._segments.ends(self.end_offset)
-        count = expired(segments, ends, self.start_offset, high_watermark, wall_ms, self.config)
-        if count == 0:
-            return []
-        if count == len(segments):
-            self._roll(wall_ms)
-        retired = self._segments.take_first(count)
-        self._durability.names_changed()
-        self.start_offset = max(self.start_offset, self._segments.first_base)
-        self._cut_epochs_below_start()
-        return [path for segment in retired for path in (*segment.mark_deleted(), *self._snapshots.mark_deleted(segment.base_offset))]
+        try:
+            segments, ends = self._segments.all, self._segments.ends(self.end_offset)
+            count = expired(segments, ends, self.start_offset, high_watermark, wall_ms, self.config)
+            if count == len(segments):
+                self._roll(wall_ms)
+            paths = self._files.retire(count) if count else []
+        except OSError as problem:
+            raise self._refused(problem) from problem
+        self.advance_start(self._segments.first_base)
+        return paths
 
     # -- reaching the medium
 
@@ -267,33 +237,33 @@ class Log:
         To be called on a thread. A failure takes the log offline: what the kernel dropped cannot be synced again."""
         if self.failed is not None:
             raise OSError(errno.EIO, self.failed)
-        generation, end = self._durability.generation(), self.end_offset
-        if end == self.flushed_offset and not self._durability.pending:
+        durability = self._files.durability
+        generation, end = durability.generation(), self.end_offset
+        if end == durability.flushed and not durability.pending:
             return end
         try:
-            self._durability.sync(self._segments.active.file, self._epochs)
+            self._files.sync()
         except FileNotFoundError:
-            return self.flushed_offset
-        except OSError as problem:
-            self._fail(f"flush failed: {problem}")
+            return durability.flushed
+        except SyncFailed as problem:
+            self._fail(str(problem))
             raise
-        self._durability.claim(generation, end)
-        return self.flushed_offset
+        durability.claim(generation, end)
+        return durability.flushed
 
     def close(self) -> None:
         """For a clean stop: files cut to size, producers written down, everything synced. Raises OSError if that failed."""
         if self.failed is not None:
             raise OSError(errno.EIO, self.failed)
-        if self._changed:
-            self._settle()
-            self._changed = False
-        if self.flushed_offset < self.end_offset or (self._durability.pending and self.size):
+        self._files.settle(self.end_offset, self.producers)
+        if self.flushed_offset < self.end_offset or (self._files.durability.pending and self.size):
             self.flush()
         self._segments.rest()
 
     def recovery_point_written(self, offset: int, *, before: bool) -> None:
         """A recovery point is about to be written, or was: `checkpointed` is never below what the disk may say."""
-        self._durability.checkpointed = max(offset, self._durability.checkpointed) if before else offset
+        durability = self._files.durability
+        durability.checkpointed = max(offset, durability.checkpointed) if before else offset
 
     def abandon(self, why: str) -> None:
         """Offline for good."""
@@ -306,7 +276,7 @@ class Log:
     def producers(self) -> ProducerStates:
         """Replayed from the batches behind a snapshot that is not newer than the active segment, when first needed."""
         if self._producers is None:
-            self._producers = self._snapshots.replay(self._segments)
+            self._producers = self._files.snapshots.replay(self._segments)
         return self._producers
 
     # -- inside
@@ -319,21 +289,19 @@ class Log:
         if self._epochs.unsaved:
             self._epochs.save()
         if self._producers is None:
-            self._producers = self._snapshots.replay(self._segments)
+            self._producers = self._files.snapshots.replay(self._segments)
 
     def _segment_for(self, size: int, last_offset: int, max_timestamp: int, wall_ms: int | None) -> Segment:
         if must_roll(self._segments.active, self.config, size, last_offset, max_timestamp, wall_ms):
             self._roll(wall_ms)
         return self._segments.active
 
-    def _take(self, segment: Segment, header: BatchHeader, base_offset: int) -> None:
+    def _take(self, header: BatchHeader, base_offset: int) -> None:
         """The batch is written: from here on it is part of the log."""
         last_offset = base_offset + header.last_delta
-        self._recent.note(base_offset, segment.size)
-        segment.note(last_offset, header.max_timestamp, header.size)
+        self._files.take(base_offset, last_offset, header.max_timestamp, header.size)
         if header.producer_id >= 0:
             self.producers.update(header, base_offset)
-        self._changed = True
         self.end_offset = last_offset + 1
 
     def _append_group(self, batches: memoryview, accepted: list[tuple[int, BatchHeader]], start: int) -> int:
@@ -344,77 +312,41 @@ class Log:
         stop, size = group(accepted, start, self.config.segment_bytes - segment.size, segment.base_offset + MAX_RELATIVE_OFFSET)
         segment.write(batches[position : position + size])
         for _position, header in accepted[start:stop]:
-            self._take(segment, header, header.base_offset)
+            self._take(header, header.base_offset)
         return stop
 
     def _read_from_disk(self, offset: int, max_bytes: int, limit_offset: int, at_least_one: bool) -> LogSlice:
-        found = locate(self._segments, offset, max_bytes, limit_offset, at_least_one=at_least_one)
-        if found is None:
-            self._fail(f"offset {offset} is below the end {self.end_offset} but in no batch")
-            raise self._offline()
-        segment, position, size = found
-        return LogSlice(segment.file if size else None, position, size)
+        with self._reading():
+            found = locate(self._segments, offset, max_bytes, limit_offset, at_least_one=at_least_one)
+            if found is None:
+                self._fail(f"offset {offset} is below the end {self.end_offset} but in no batch")
+                raise self._offline()
+            segment, position, size = found
+            return LogSlice(segment.file if size else None, position, size)
 
     def _roll(self, wall_ms: int | None) -> None:
-        """Seals the active segment and begins another; if the disk is full everything stays as it was."""
-        old, base = self._segments.active, self.end_offset
-        stale_recovery_point = base < self._durability.checkpointed
-        if stale_recovery_point:
-            self._sync_now(old.file)
-        new = self._create_segment(base, wall_ms or 0)
-        try:
-            self._snapshots.save(base, self.producers)
-            old.seal()
-        except OSError:
-            new.unlink()
-            raise
-        self._durability.sealed(Unsynced(old.file, (*old.paths()[1:], self._snapshots.path(base))))
-        self._segments.add(new)
-        self._recent.clear()
-        if stale_recovery_point:
-            self._sync_now(new.file)
+        self._files.roll(self.end_offset, self.producers, self._index_limits(), wall_ms or 0)
 
-    def _sync_now(self, file: File) -> None:
-        """After a truncation the recovery point on the disk may lie above what is rolled: a restart would not look at
-        the sealed segment, so it must be whole before it is sealed. Rare enough to block."""
+    def _index_limits(self) -> IndexLimits:
+        return IndexLimits(self.config.index_bytes, self.config.index_interval_bytes)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        if self.failed is not None:
+            raise self._offline()
         try:
-            self._durability.sync(file, self._epochs)
+            yield
         except OSError as problem:
-            self._fail(f"flush failed: {problem}")
-            raise
+            raise self._refused(problem) from problem
 
-    def _create_segment(self, base_offset: int, wall_ms: int) -> Segment:
-        limits = IndexLimits(self.config.index_bytes, self.config.index_interval_bytes)
-        segment = Segment.create(self._disk, self.directory, base_offset, limits, wall_ms)
-        self._durability.names_changed()
-        return segment
-
-    def _settle(self) -> None:
-        active = self._segments.active
-        active.seal()
-        paths = list(active.paths()[1:])
-        if len(self.producers):
-            self._snapshots.save(self.end_offset, self.producers)
-            paths.append(self._snapshots.path(self.end_offset))
-        if self._epochs.unsaved:
-            self._epochs.save()
-        self._durability.sealed(Unsynced(active.file, tuple(paths)))
-
-    def _remove(self, segments: list[Segment]) -> None:
-        for segment in segments:
-            segment.unlink()
-        if segments:
-            self._disk.sync_dir(self.directory)
-
-    def _after_cut(self) -> None:
-        self._epochs.cut_from(self.end_offset)
-        self._snapshots.remove_above(self.end_offset)
-        self._producers = None
-        self._epochs.try_save()
-
-    def _cut_epochs_below_start(self) -> None:
-        self._epochs.cut_below(self.start_offset)
-        self._epochs.try_save()
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """What fails half-way leaves a log that only a restart can make sense of."""
+        try:
+            yield
+        except OSError as problem:
+            self._fail(f"could not be cut: {problem}")
+            raise self._offline() from problem
 
     def _answer_duplicate(self, duplicate: Duplicate, size: int) -> Appended:
         append_time = duplicate.timestamp if self.config.timestamp_type != "CreateTime" else -1
@@ -428,5 +360,6 @@ class Log:
         return BrokerError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.topic}-{self.partition} is offline: {self.failed}")
 
     def _refused(self, problem: OSError) -> BrokerError:
+        if isinstance(problem, SyncFailed):
+            self._fail(str(problem))
         return BrokerError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.topic}-{self.partition}: {problem.strerror or problem}")
-

@@ -17,9 +17,11 @@ from broker_impl.machine.disk import DirectoryLocked, Disk, Entry, Lock
 from broker_impl.storage.checkpoints import Malformed, OffsetCheckpoint
 from broker_impl.storage.durability import METADATA, Durability
 from broker_impl.storage.epochs import LeaderEpochs
+from broker_impl.storage.files import LogFiles
 from broker_impl.storage.loading import LogLoader, Remembered
-from broker_impl.storage.log import Log, LogConfig, LogParts
+from broker_impl.storage.log import Log, LogConfig
 from broker_impl.storage.segment import DELETED, IndexLimits, Segment
+from broker_impl.storage.segments import Segments
 from broker_impl.storage.snapshots import ProducerSnapshots
 
 Name = tuple[str, int]
@@ -103,8 +105,8 @@ class LogDirectory:
         durability = Durability(self._disk, directory, 0)
         durability.created()
         epochs, snapshots = LeaderEpochs(self._disk, directory, []), ProducerSnapshots(self._disk, directory)
-        log = Log(self._disk, directory, name, topic_id, config, LogParts([segment], epochs, snapshots, 0, 0, durability))
-        self._logs[name] = log
+        files = LogFiles(self._disk, Segments([segment]), epochs, snapshots, durability)
+        log = self._logs[name] = Log(name, topic_id, config, files, 0, 0)
         return log
 
     def delete(self, topic: str, partition: int) -> str:

@@ -23,6 +23,7 @@ from broker_impl.storage.batch import (
 
 _FOREVER = 2**63 - 1
 _CODECS = 5
+_SMALLEST_RECORD = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,8 @@ def validate(batches: memoryview, config: LogConfig, wall_ms: int) -> BatchHeade
         raise BrokerError(ErrorCode.CORRUPT_MESSAGE, "the checksum does not match")
     if header.record_count < 1 or header.last_delta != header.record_count - 1:
         raise BrokerError(ErrorCode.INVALID_RECORD, f"{header.record_count} records but a last offset delta of {header.last_delta}")
+    if not header.attributes & CODEC_MASK and header.record_count * _SMALLEST_RECORD > size - HEADER_SIZE:
+        raise BrokerError(ErrorCode.INVALID_RECORD, f"{size} bytes cannot hold {header.record_count} records")
     if header.attributes & (CONTROL | TRANSACTIONAL | CODEC_MASK):
         _validate_attributes(header.attributes)
     if header.producer_id != NO_PRODUCER and (header.producer_id < 0 or header.producer_epoch < 0 or header.base_sequence < 0):

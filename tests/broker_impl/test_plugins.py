@@ -30,7 +30,10 @@ def test_a_plugin_replaces_a_method(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("from broker_impl.plugins import replace\ndef install(): replace('broker_impl.replication.partition:Partition.gone', 1)", "no .*gone"),
+        (
+            "from broker_impl.plugins import replace\ndef install(): replace('broker_impl.replication.partition:Partition.gone', 1)",
+            "no .*gone",
+        ),
         ("from broker_impl.plugins import replace\ndef install(): replace('broker_impl.nowhere:x', 1)", "no broker_impl.nowhere:x"),
         ("x = 1", "has no install"),
         ("def install(): raise ValueError('broken')", "broken"),

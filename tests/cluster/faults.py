@@ -19,7 +19,8 @@ from harness.systems.local_cluster import LocalCluster
 Kind = Literal["kill", "pause", "stop"]
 Role = Literal["leader", "follower", "controller", "two", "all"]
 
-LEADS = Callable[[], set[int]]
+STOP_PATIENCE = 2.0
+"""A stop that takes longer (nobody is left to hand over to) ends in a kill: the storm does not wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def seeded_faults(seed: int, seconds: float, *, kinds: Sequence[Kind] = ("kill",
 class Nemesis:
     """Strikes and heals. Invariant: `_away` has exactly the nodes that a fault of ours holds down."""
 
-    def __init__(self, cluster: LocalCluster, leaders: LEADS, seed: int) -> None:
+    def __init__(self, cluster: LocalCluster, leaders: Callable[[], set[int]], seed: int) -> None:
         self._cluster = cluster
         self._leaders = leaders
         self._random = random.Random(seed)
@@ -81,7 +82,7 @@ class Nemesis:
             elif fault.kind == "kill":
                 self._cluster.kill(node)
             else:
-                self._cluster.stop_node(node)
+                self._cluster.stop_node(node, STOP_PATIENCE)
         self._away.update(nodes)
         return nodes
 
