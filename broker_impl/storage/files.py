@@ -16,7 +16,9 @@ from broker_impl.transactions.producers import ProducerStates
 
 
 class LogFiles:
-    """Every method may raise OSError; SyncFailed is the one that must not be tried again."""
+    """Every method may raise OSError; SyncFailed is the one that must not be tried again.
+
+    `changed`: since the log was loaded or settled."""
 
     def __init__(self, disk: Disk, segments: Segments, epochs: LeaderEpochs, snapshots: ProducerSnapshots, durability: Durability) -> None:
         self.directory = durability.directory
@@ -26,14 +28,14 @@ class LogFiles:
         self.durability = durability
         self.recent = RecentBatches()
         self._disk = disk
-        self._changed = False
+        self.changed = False
 
     def take(self, base_offset: int, last_offset: int, max_timestamp: int, size: int) -> None:
         """A batch was written to the active segment. Hot path."""
         active = self.segments.active
         self.recent.note(base_offset, active.size)
         active.note(last_offset, max_timestamp, size)
-        self._changed = True
+        self.changed = True
 
     def roll(self, base_offset: int, producers: ProducerStates, limits: IndexLimits, wall_ms: int) -> None:
         """Seals the active segment and begins another; if the disk is full everything stays as it was.
@@ -58,7 +60,7 @@ class LogFiles:
 
     def cut(self, offset: int) -> int:
         """Removes the batch that holds this offset and all behind it; returns the new end."""
-        self._changed = True
+        self.changed = True
         self.durability.cut(offset)
         removed = self.segments.take_above(offset)
         self.recent.clear()
@@ -71,7 +73,7 @@ class LogFiles:
 
     def restart(self, offset: int, limits: IndexLimits) -> None:
         """Nothing is left but an empty segment that begins here."""
-        self._changed = True
+        self.changed = True
         self.durability.cut(0)
         same_name = [segment for segment in self.segments if segment.base_offset == offset]
         self._remove(same_name)
@@ -90,8 +92,6 @@ class LogFiles:
 
     def settle(self, end_offset: int, producers: ProducerStates) -> None:
         """For a clean stop: as after a roll, but no new segment."""
-        if not self._changed:
-            return
         active = self.segments.active
         active.seal()
         paths = list(active.paths()[1:])
@@ -101,7 +101,7 @@ class LogFiles:
         if self.epochs.unsaved:
             self.epochs.save()
         self.durability.sealed(Unsynced(active.file, tuple(paths)))
-        self._changed = False
+        self.changed = False
 
     def sync(self) -> None:
         """Blocks. What was written before the call is on the medium afterwards."""

@@ -53,7 +53,9 @@ class LogSlice:
 class Log:
     """Invariant: start_offset <= end_offset; every offset between them is in exactly one batch; epochs never decrease."""
 
-    def __init__(self, name: tuple[str, int], topic_id: bytes, config: LogConfig, files: LogFiles, start_offset: int, end_offset: int) -> None:
+    def __init__(
+        self, name: tuple[str, int], topic_id: bytes, config: LogConfig, files: LogFiles, start_offset: int, end_offset: int
+    ) -> None:
         self.topic, self.partition = name
         self.topic_id = topic_id
         self.directory = files.directory
@@ -255,7 +257,8 @@ class Log:
         """For a clean stop: files cut to size, producers written down, everything synced. Raises OSError if that failed."""
         if self.failed is not None:
             raise OSError(errno.EIO, self.failed)
-        self._files.settle(self.end_offset, self.producers)
+        if self._files.changed:
+            self._files.settle(self.end_offset, self.producers)
         if self.flushed_offset < self.end_offset or (self._files.durability.pending and self.size):
             self.flush()
         self._segments.rest()

@@ -35,10 +35,10 @@ class Inode:
         elif self.pending:
             in_order = rng.random() < 0.7
             kept = self.pending[: rng.randint(0, len(self.pending))] if in_order else [op for op in self.pending if rng.random() < 0.5]
-            for index, (offset, data) in enumerate(kept):
-                if data is not None and index == len(kept) - 1 and rng.random() < 0.5:
-                    data = data[: rng.randint(0, len(data))]
+            for offset, data in kept[:-1]:
                 _apply(content, offset, data)
+            for offset, data in kept[-1:]:
+                _apply(content, offset, data[: rng.randint(0, len(data))] if data is not None and rng.random() < 0.5 else data)
         return Inode(content, bytes(content))
 
     def _mixed(self, rng: random.Random) -> bytearray:
@@ -205,8 +205,8 @@ class ForgetfulDisk:
 
     def list(self, path: str) -> "list[Entry]":
         self._require_dir(path)
-        found = [(posixpath.basename(name), inode) for name, inode in self._names.items() if posixpath.dirname(name) == path and name != path]
-        return [Entry(name, inode is None, 0 if inode is None else len(inode.content)) for name, inode in sorted(found, key=lambda pair: pair[0])]
+        found = sorted(self._entries(path).items(), key=lambda pair: pair[0])
+        return [Entry(posixpath.basename(name), inode is None, 0 if inode is None else len(inode.content)) for name, inode in found]
 
     def exists(self, path: str) -> bool:
         return path in self._names
