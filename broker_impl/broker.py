@@ -50,12 +50,11 @@ class Broker:
         self._tasks: set[asyncio.Task[None]] = set()
         self._directory = LogDirectory(machine.disk, config.log_dir, machine.random)
         self._directory.open()
-        self._incarnation = randomness.unique_id(machine.random).hex()
         self.peers = Peers(loop, config.cluster_id, config.node_id, config.address, dict(config.voters))
         self.quorum = self._make_quorum()
         self.replicas = self._make_replicas()
         self.services = Services(loop, config, machine, self.quorum, self.replicas)
-        self.session = Session(self.services, self._incarnation, self._directory.clean_epoch)
+        self.session = Session(self.services, self._directory.clean_epoch)
         self.upkeep = Upkeep(loop, config, machine, self._directory, self.replicas)
         self.replicas.remove_later = self.upkeep.remove_later
         self.dispatcher = Dispatcher(self.services, PeerApi(self.services, self.peers))
@@ -71,7 +70,9 @@ class Broker:
         await self.server.listen(config.listener.host, config.listener.port)
         if config.http is not None:
             await self._http.listen(self._loop, config.http.host, config.http.port)
-        self._machine.journal.info("listening", address=str(config.listener), roles=list(config.roles), incarnation=self._incarnation)
+        self._machine.journal.info(
+            "listening", address=str(config.listener), roles=list(config.roles), incarnation=self.replicas.incarnation
+        )
         self.quorum.start()
         for path in self._directory.leftovers():
             self.upkeep.remove_later(path, 0.0)
@@ -149,11 +150,12 @@ class Broker:
         def settings(topic: str) -> LogConfig:
             return log_config(topic_configs.effective(image, topic, config.topic_defaults, config.node_id))
 
+        incarnation = randomness.unique_id(machine.random).hex()
         logs = self._directory.load(settings, machine.wall_ms())
         for event in self._directory.events:
             machine.journal.warning(str(event.pop("event")), **event)
         replicas = Replicas(
-            loop, config.node_id, self._incarnation, machine, self._directory, logs, config.topic_defaults, config.replica_lag_ms / 1000
+            loop, config.node_id, incarnation, machine, self._directory, logs, config.topic_defaults, config.replica_lag_ms / 1000
         )
         timer = LoopTimer(loop)
         replicas.fetches = Purgatory(timer)
@@ -197,6 +199,8 @@ class Broker:
                 if broker.id != self.config.node_id:
                     self.peers.learn(broker.id, Address(broker.host, broker.port))
         self.replicas.apply(old, new)
+        if self.replicas.broker_epoch >= 0 or not self.config.is_broker:
+            self.services.caught_up.set()
 
     def _health(self) -> tuple[str, bytes]:
         state = self.session.state if self.config.is_broker else "running"

@@ -5,8 +5,10 @@ when a heartbeat was *sent*. A broker past its lease refuses to lead: someone el
 """
 
 import asyncio
+from collections import deque
 
 from broker_impl.api.services import Services
+from broker_impl.machine import randomness
 from broker_impl.protocol.errors import BrokerError, ErrorCode
 from broker_impl.quorum.commands import Heartbeat, HeartbeatReply, RegisterBroker, Registered
 
@@ -14,14 +16,21 @@ REGISTER_TIMEOUT_S = 5.0
 LEAVE_TIMEOUT_S = 10.0
 
 
+MOST_DEPOSITIONS = 3
+DEPOSITION_WINDOW_S = 60.0
+
+
 class Deposed(Exception):
-    """Another process has registered under this node's id."""
+    """Another process registers under this node's id, again and again."""
+
+
+class _Superseded(Exception):
+    """The controller knows another incarnation of this node."""
 
 
 class Session:
-    def __init__(self, services: Services, incarnation: str, clean_epoch: int | None) -> None:
+    def __init__(self, services: Services, clean_epoch: int | None) -> None:
         self._services = services
-        self._incarnation = incarnation
         self._clean_epoch = clean_epoch
         self._interval_s = services.config.heartbeat_interval_ms / 1000
         self._lease_s = services.config.session_timeout_ms / 1000 - self._interval_s
@@ -33,13 +42,37 @@ class Session:
         self.state = "starting"
 
     async def run(self) -> None:
-        """Until cancelled. Raises `Deposed`."""
-        await self._register()
+        """Until cancelled. Raises `Deposed`.
+
+        A registration that a process sent before it was killed may be carried out after its successor's: the living
+        one then registers anew. If that does not settle it, somebody else lives under this id.
+        """
+        depositions: deque[float] = deque(maxlen=MOST_DEPOSITIONS)
+        while True:
+            try:
+                await self._register()
+                await self._keep_up()
+            except _Superseded as problem:
+                now = self._services.loop.time()
+                depositions.append(now)
+                if len(depositions) == MOST_DEPOSITIONS and now - depositions[0] < DEPOSITION_WINDOW_S:
+                    raise Deposed(f"another broker runs as node {self._services.config.node_id}: {problem}") from None
+                self._begin_anew()
+
+    async def _keep_up(self) -> None:
         while True:
             started = self._services.loop.time()
             await self._heartbeat()
             left = self._interval_s - (self._services.loop.time() - started)
             await self._pause(left)
+
+    def _begin_anew(self) -> None:
+        """As a new incarnation, which has stopped cleanly from nothing."""
+        replicas = self._services.replicas
+        replicas.lease_until = 0.0
+        self._clean_epoch = None
+        replicas.incarnation = randomness.unique_id(self._services.machine.random).hex()
+        self._services.machine.journal.warning("superseded", epoch=self.epoch, incarnation=replicas.incarnation)
 
     async def leave(self) -> None:
         """Asks the controller to move the leaders away, and waits until it has. Not for ever, and not past the session:
@@ -60,7 +93,7 @@ class Session:
     async def _register(self) -> None:
         config = self._services.config
         command = RegisterBroker(
-            config.node_id, self._incarnation, config.address.host, config.address.port, config.rack, self._clean_epoch
+            config.node_id, self._services.replicas.incarnation, config.address.host, config.address.port, config.rack, self._clean_epoch
         )
         while True:
             try:
@@ -69,7 +102,7 @@ class Session:
                 continue
             assert isinstance(reply, Registered)
             if reply.error:
-                raise Deposed(reply.message)
+                raise _Superseded(reply.message)
             break
         self.epoch = reply.epoch
         self._heard = self._services.loop.time()
@@ -87,7 +120,7 @@ class Session:
         assert isinstance(reply, HeartbeatReply)
         self._heard = sent
         if reply.error in (ErrorCode.STALE_BROKER_EPOCH, ErrorCode.BROKER_ID_NOT_REGISTERED):
-            raise Deposed(f"the controller no longer knows epoch {self.epoch} of node {services.config.node_id}: {reply.message}")
+            raise _Superseded(reply.message)
         if reply.may_stop:
             self._may_stop.set()
         if reply.fenced:

@@ -1,7 +1,8 @@
 """From a frame to the handler of its API, and from the handler's answer back to a frame.
 
 A handler is a function of the decoded request; one that has to ask the controller is a coroutine, and its answer
-takes its place in the line when it is there. What cannot be read closes its own connection and touches no other; an
+takes its place in the line when it is there. While a broker that starts has not caught up with the metadata, answers that
+rest on it wait. What cannot be read closes its own connection and touches no other; an
 error of our own does the same and is logged as such.
 """
 
@@ -41,6 +42,8 @@ from broker_impl.protocol.wire import MalformedRequest, Reader
 
 Handler = Callable[[Services, Any, int], Any]
 HotHandler = Callable[[memoryview, RequestHeader, Exchange], bool]
+
+NEED_NO_IMAGE = (API_VERSIONS, describe_quorum.KEY)
 
 
 class Dispatcher:
@@ -105,7 +108,10 @@ class Dispatcher:
             return True
         assert api.request is not None
         request: object = decode(api.request, version, api.is_flexible(version), Reader(frame, header.body_position))
-        answer = self._handlers[api.key](self._services, request, version)
+        if self._services.caught_up.is_set() or api.key in NEED_NO_IMAGE:
+            answer = self._handlers[api.key](self._services, request, version)
+        else:
+            answer = self._once_caught_up(api, request, version)
         if inspect.iscoroutine(answer):
             task = self._services.loop.create_task(self._answer_later(api, header, exchange, answer))
             self._tasks.add(task)
@@ -113,6 +119,11 @@ class Dispatcher:
         else:
             exchange.reply([_encode(api, header, answer)])
         return True
+
+    async def _once_caught_up(self, api: Api, request: object, version: int) -> Any:
+        await self._services.caught_up.wait()
+        answer = self._handlers[api.key](self._services, request, version)
+        return await answer if inspect.iscoroutine(answer) else answer
 
     async def _answer_later(self, api: Api, header: RequestHeader, exchange: Exchange, answer: Any) -> None:
         try:

@@ -85,7 +85,7 @@ def _response(services: Services, topics: list[MetadataResponseTopic]) -> Metada
 
 
 def _live(services: Services) -> Iterable[BrokerImage]:
-    return [broker for broker in services.replicas.image.brokers.values() if not broker.fenced]
+    return [broker for broker in services.replicas.image.brokers.values() if broker.live]
 
 
 async def _create_missing(services: Services, names: list[str]) -> dict[str, ErrorCode]:

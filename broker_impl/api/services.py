@@ -1,7 +1,7 @@
 """What the handlers of all APIs share: the broker's parts, and how a refusal names the leader to go to."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from broker_impl.config import Config
 from broker_impl.machine import Machine
@@ -16,11 +16,15 @@ HINTED = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 @dataclass(slots=True)
 class Services:
+    """`caught_up` is set once the image holds this broker's registration. Before that it may be of any age: a broker that
+    restarts would call topics unknown that exist."""
+
     loop: asyncio.AbstractEventLoop
     config: Config
     machine: Machine
     quorum: QuorumNode
     replicas: Replicas
+    caught_up: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def submit(self, command: Command, timeout_ms: int) -> Reply:
         """To the controller, and back when this broker's own image has the outcome: the client asks here next."""

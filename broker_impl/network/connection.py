@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from broker_impl.network.server import Server
 
 INITIAL_BUFFER = 64 * 1024
+ROOMY_BUFFER = 1 << 20
 LARGEST_BACKLOG = 4 << 20
 SMALLEST_FRAME = 8
 
@@ -88,7 +89,10 @@ class Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         self._end += nbytes
         self.last_active = self._server.now()
+        more_to_come = self._end == len(self._view)
         self._serve_frames()
+        if more_to_come:
+            self._widen()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self.closed and not hasattr(self, "_outlet"):
@@ -228,6 +232,11 @@ class Connection(asyncio.BufferedProtocol):
             self._grow(size)
         else:
             self._pause()
+
+    def _widen(self) -> None:
+        """A connection that fills its buffer has more to send: what is read at once is answered at once, in one write."""
+        if len(self._view) < ROOMY_BUFFER and not self.closed and self._server.spare(ROOMY_BUFFER - self._reserved):
+            self._grow(ROOMY_BUFFER)
 
     def _grow(self, size: int) -> None:
         self._reserved = size

@@ -89,6 +89,13 @@ class Server:
         self._reserved += size
         return True
 
+    def spare(self, size: int) -> bool:
+        """Memory a connection could do without: granted only while nobody waits for what it needs."""
+        if self._waiting or self._reserved + size > self._limits.queued_bytes:
+            return False
+        self._reserved += size
+        return True
+
     def give_back(self, size: int) -> None:
         self._reserved -= size
         assert self._reserved >= 0, "more given back than was reserved"

@@ -169,12 +169,12 @@ class Fetcher:
                     max_bytes=self._settings.partition_bytes,
                 )
             )
+        due = [not_before for replica, not_before in self._replicas.items() if replica.log.failed is None]
         if not asked:
-            self._schedule(max(0.001, min(self._replicas.values()) - now))
+            if due:
+                self._schedule(max(0.001, min(due) - now))
             return
-        wait_ms = (
-            self._settings.max_wait_ms if len(asked) == len(self._replicas) else min(self._settings.max_wait_ms, int(BACKOFF_S * 1000))
-        )
+        wait_ms = self._settings.max_wait_ms if len(asked) == len(due) else min(self._settings.max_wait_ms, int(BACKOFF_S * 1000))
         request = FetchRequest(
             replica_id=self._settings.broker_id,
             replica_epoch=self._owner.broker_epoch,
@@ -232,6 +232,8 @@ class Fetcher:
         try:
             if fetched.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
                 self._start_over(replica, fetched)
+            elif fetched.error_code == ErrorCode.KAFKA_STORAGE_ERROR and replica in self._corrupt:
+                self._stop(replica, f"the leader {self._leader} took it offline, as its copy is damaged")
             elif fetched.error_code != ErrorCode.NONE:
                 self._delay(replica)
             elif fetched.diverging_epoch is not None:
@@ -251,6 +253,7 @@ class Fetcher:
             replica.replicate(fetched.records, now)
             self._owner.replicated(replica)
             self._replicas[replica] = self._replicas.pop(replica)
+            self._corrupt.pop(replica, None)
         replica.state.follower_hw(fetched.high_watermark, replica.log.end_offset)
         if fetched.log_start_offset > replica.log.start_offset:
             replica.log.advance_start(min(fetched.log_start_offset, replica.log.end_offset))
@@ -280,10 +283,14 @@ class Fetcher:
         )
         self._owner.suspect(self._leader, replica, problem.offset)
         if attempts >= CORRUPT_ATTEMPTS:
-            replica.log.failed = f"the leader {self._leader} has a damaged batch: {problem}"
-            self.remove(replica)
+            self._stop(replica, f"the leader {self._leader} has a damaged batch: {problem}")
         else:
             self._delay(replica, 0.2)
+
+    def _stop(self, replica: Replica, why: str) -> None:
+        replica.log.failed = why
+        self.remove(replica)
+        self._journal.error("log-offline", topic=replica.topic, part=replica.index, why=why)
 
     def _delay(self, replica: Replica, delay_s: float = BACKOFF_S) -> None:
         if replica in self._replicas:

@@ -40,7 +40,7 @@ class Replicas:
     ) -> None:
         self._loop = loop
         self.broker_id = broker_id
-        self._incarnation = incarnation
+        self.incarnation = incarnation
         self._machine = machine
         self._directory = directory
         self._unclaimed = logs
@@ -84,6 +84,8 @@ class Replicas:
         return sum(len(partitions) for partitions in self._topics.values())
 
     def _absent(self, topic: str, index: int) -> BrokerError:
+        if self.broker_epoch < 0:
+            return BrokerError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "this broker does not know yet which partitions there are")
         known = self.image.topics.get(topic)
         if known is None or index not in known.partitions:
             return BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic}-{index}")
@@ -96,7 +98,7 @@ class Replicas:
     def apply(self, old: Image, new: Image) -> None:
         self.image = new
         me = new.brokers.get(self.broker_id)
-        if me is None or me.incarnation != self._incarnation:
+        if me is None or me.incarnation != self.incarnation:
             return
         self.live_epochs = {broker.id: broker.epoch for broker in new.brokers.values() if broker.live}
         first = self.broker_epoch != me.epoch
@@ -176,8 +178,8 @@ class Replicas:
                 self._machine.journal.info(
                     "leader-changed", topic=replica.topic, part=replica.index, epoch=partition.leader_epoch, isr=list(partition.isr)
                 )
-                if replica.flush_counts:
-                    self.flusher.flush(replica)
+            if replica.flush_counts:
+                self.flusher.flush(replica)
             leaders[replica] = partition.leader if transition.role is Role.FOLLOWER else -1
         if transition.new_epoch or transition.hw_moved:
             self._loop.call_soon(self._recheck, replica)
@@ -204,6 +206,8 @@ class Replicas:
                 settings = topic_configs.effective(new, topic, self._defaults, self.broker_id)
                 for replica in self._topics.get(topic, {}).values():
                     replica.log.config = log_config(settings)
+                    if replica.awaits_flush:
+                        self.flusher.flush(replica)
                     if replica.state.configure(self._partition_settings(settings), self._loop.time()):
                         self.watermark_moved(replica)
 

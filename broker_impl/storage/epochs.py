@@ -1,8 +1,8 @@
 """Which leader epoch began at which offset: what tells a follower where its log parts from the leader's.
 
 (epoch, offset) names one batch for ever, so two logs that agree on an epoch's end agree on everything below it.
-The file is written whenever an epoch begins or is cut away, and synced with the next flush: until then the batches
-themselves, which carry their epoch, tell recovery the same.
+The file is written before the first append of an epoch and whenever one is cut away, and synced with the next flush:
+until then the batches themselves, which carry their epoch, tell recovery the same.
 """
 
 from bisect import bisect_right

@@ -88,6 +88,8 @@ class LogFiles:
         """Takes the oldest segments out of the log; returns the paths to remove later."""
         retired = self.segments.take_first(count)
         self.durability.names_changed()
+        self.epochs.cut_below(self.segments.first_base)
+        self.epochs.try_save()
         return [path for segment in retired for path in (*segment.mark_deleted(), *self.snapshots.mark_deleted(segment.base_offset))]
 
     def settle(self, end_offset: int, producers: ProducerStates) -> None:

@@ -15,7 +15,7 @@ from broker_impl.machine.disk import Disk
 from broker_impl.storage.batch import BatchHeader, crc_matches
 from broker_impl.storage.checkpoints import Malformed
 from broker_impl.storage.durability import Durability, Unsynced
-from broker_impl.storage.epochs import LeaderEpochs, read_epochs
+from broker_impl.storage.epochs import NO_EPOCH, LeaderEpochs, read_epochs
 from broker_impl.storage.files import LogFiles
 from broker_impl.storage.log import Log
 from broker_impl.storage.scan import whole_batches
@@ -64,7 +64,7 @@ class LogLoader:
             snapshots.keep_only({segment.base_offset for segment in self._segments})
         else:
             self._recover(first, epochs)
-            snapshots.keep_only({segment.base_offset for segment in self._segments if segment.base_offset <= doubtful_base})
+            snapshots.rewrite_above(Segments(self._segments), doubtful_base)
         log = self._assemble(name, topic_id, epochs, snapshots, remembered, doubtful_base)
         if doubtful_base is not None:
             cut = before - log.size
@@ -86,12 +86,14 @@ class LogLoader:
         return [Segment(self._disk, self._directory, base, limits, self._wall_ms, self._sizes) for base in bases]
 
     def _read_epochs(self) -> LeaderEpochs | None:
-        """None where only the batches can tell."""
+        """None where only the batches can tell: the file is missing or torn, or does not reach back to the first
+        segment (which retention had removed, and a power loss brought back)."""
+        empty = not any(segment.size for segment in self._segments)
         try:
-            return read_epochs(self._disk, self._directory)
+            epochs = read_epochs(self._disk, self._directory)
         except Malformed:
-            empty = not any(segment.size for segment in self._segments)
             return LeaderEpochs(self._disk, self._directory, []) if empty else None
+        return epochs if empty or epochs.epoch_at(self._segments[0].base_offset) != NO_EPOCH else None
 
     def _first_doubtful(self, remembered: Remembered) -> int:
         """The first segment to be walked; as many as there are segments where none need be."""
@@ -177,7 +179,7 @@ class LogLoader:
                 durability.sealed(Unsynced(segment.file, segment.paths()[1:]))
             segment.rest()
         start = max(remembered.start_offset, self._segments[0].base_offset)
-        epochs.cut_below(min(start, self._end))
+        epochs.cut_below(self._segments[0].base_offset)
         epochs.try_save()
         files = LogFiles(self._disk, Segments(self._segments), epochs, snapshots, durability)
         log = Log(name, topic_id, self._config, files, min(start, self._end), self._end)

@@ -165,9 +165,9 @@ class Log:
         return self._epochs.latest
 
     def assign_epoch(self, epoch: int, start_offset: int) -> None:
-        """A new leader's first act. If the disk is full the file is written before its first append instead."""
+        """A new leader's first act. The file is written before its first append: an epoch that wrote nothing need not be
+        remembered, and a broker that starts takes up thousands at once."""
         self._epochs.assign(epoch, start_offset)
-        self._epochs.try_save()
 
     def epoch_start(self, epoch: int) -> int | None:
         return self._epochs.start_of(epoch)
@@ -210,8 +210,6 @@ class Log:
         if offset > self.start_offset:
             assert offset <= self.end_offset
             self.start_offset = offset
-            self._epochs.cut_below(offset)
-            self._epochs.try_save()
 
     def retire_segments(self, wall_ms: int, high_watermark: int) -> list[str]:
         """Retention. The files are renamed at once and to be removed later; returns their paths. Also the moment at

@@ -59,9 +59,22 @@ class ProducerSnapshots:
 
     def replay(self, segments: Segments) -> ProducerStates:
         """The state at the log's end: from a snapshot not newer than the active segment, and the batches behind it."""
-        known = self.load_at_or_below(segments.active.base_offset)
+        return self._replay(segments, segments.active.base_offset)
+
+    def rewrite_above(self, segments: Segments, offset: int) -> None:
+        """Makes those of later segments anew: what is on the disk may stem from batches that were cut away. Retention
+        relies on them, so they are not just dropped."""
+        self.keep_only({segment.base_offset for segment in segments if segment.base_offset <= offset})
+        if segments.active.base_offset > offset:
+            self._replay(segments, offset)
+
+    def _replay(self, segments: Segments, newest: int) -> ProducerStates:
+        known = self.load_at_or_below(newest)
         offset, states = known if known is not None else (segments.first_base, ProducerStates())
         for segment in segments.from_offset(offset):
+            if segment.base_offset > newest:
+                with suppress(OSError):
+                    self.save(segment.base_offset, states)
             for _position, header in segment.headers():
                 if header.producer_id >= 0 and header.base_offset >= offset:
                     states.update(header, header.base_offset)

@@ -274,7 +274,7 @@ class ForgetfulDisk:
         """What a directory holds goes with it, synced or not."""
         for names in (self._durable_names, self._pending):
             for path in [path for path in names if path.startswith(old + "/") or (names is self._pending and path == old)]:
-                names[new + path[len(old) :]] = names.pop(path)  # type: ignore[assignment, arg-type]
+                names[new + path[len(old) :]] = names.pop(path)  # type: ignore[assignment]
 
     def _has_parents(self, path: str) -> bool:
         return path == "/" or (posixpath.dirname(path) in self._durable_names and self._has_parents(posixpath.dirname(path)))

@@ -42,7 +42,10 @@ class ScriptedQuorum:
 
 
 class Leases:
+    """Of the replicas, what a session touches."""
+
     lease_until = -1.0
+    incarnation = "inc"
 
 
 class Scene:
@@ -53,7 +56,7 @@ class Scene:
         machine = Machine(ForgetfulDisk(), clock.wall_ms, random.Random(1), Inline(), Journal(1, io.StringIO()))
         self.quorum = ScriptedQuorum(*heartbeats)
         self.leases = Leases()
-        self.session = Session(Services(loop, config, machine, cast(Any, self.quorum), cast(Any, self.leases)), "inc", 5)
+        self.session = Session(Services(loop, config, machine, cast(Any, self.quorum), cast(Any, self.leases)), 5)
         self.now = loop.time
 
     async def until(self, condition: Callable[[], bool]) -> None:
@@ -116,10 +119,24 @@ def test_a_fenced_broker_has_no_lease() -> None:
     run(scenario)
 
 
-def test_a_broker_whose_id_was_taken_over_gives_up() -> None:
+STALE = HeartbeatReply(fenced=True, may_stop=False, error=ErrorCode.STALE_BROKER_EPOCH, message="epoch 12 is registered")
+
+
+def test_a_broker_whose_dead_predecessor_registered_late_registers_anew_as_another_unclean_one() -> None:
     async def scenario() -> None:
-        scene = Scene(HeartbeatReply(fenced=True, may_stop=False, error=ErrorCode.STALE_BROKER_EPOCH, message="epoch 12 is registered"))
-        with pytest.raises(Deposed, match="epoch 11 of node 1"):
+        scene = Scene(STALE, HeartbeatReply(fenced=False, may_stop=False))
+        await scene.until(lambda: scene.session.state == "running")
+        first, second = (command for command in scene.quorum.commands if isinstance(command, RegisterBroker))
+        assert first.incarnation == "inc" != second.incarnation == scene.leases.incarnation
+        assert (first.clean_epoch, second.clean_epoch) == (5, None)
+
+    run(scenario)
+
+
+def test_a_broker_whose_id_is_taken_over_again_and_again_gives_up() -> None:
+    async def scenario() -> None:
+        scene = Scene(STALE)
+        with pytest.raises(Deposed, match="another broker runs as node 1: epoch 12 is registered"):
             await scene.until(lambda: False)
 
     run(scenario)

@@ -84,7 +84,9 @@ class AiokafkaClient(Client):
 
     def create_topic(self, topic: NewTopic) -> None:
         places = None if topic.assignment is None else {index: list(replicas) for index, replicas in topic.assignment.items()}
-        new = AioNewTopic(topic.name, topic.partitions, topic.replicas, places, dict(topic.configs or {}))
+        counted = (-1, -1) if topic.assignment is not None else (1, 1)
+        new = AioNewTopic(topic.name, *counted, places, dict(topic.configs or {}))
+        new.num_partitions, new.replication_factor = topic.partitions, topic.replicas  # it knows no defaults, the protocol does
         for _name, code, *text in self._ask(lambda admin: admin.create_topics([new])).topic_errors:
             check(code, text)
 

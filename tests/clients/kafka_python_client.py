@@ -139,7 +139,6 @@ class KafkaPythonClient(Operator):
         answer = _call(self._admin_now().describe_metadata_quorum)
         (topic,) = answer["topics"]
         (partition,) = topic["partitions"]
-        check(partition["error_code"])
         return partition["leader_id"], {voter["replica_id"] for voter in partition["current_voters"]}
 
     @property

@@ -44,10 +44,16 @@ class Running:
         with self.wire() as wire:
             answer = wire.ask(CreateTopicsRequest([CreatableTopic(name, *counted, places, settings)]), CreateTopicsResponse)
         assert answer.topics[0].error_code == 0, answer
-        for node in self.nodes:
-            wait_until(lambda node=node: self.topic(name, node).error_code == 0, f"node {node} to know {name}")  # type: ignore[misc]
+        self.wait_known(name, partitions)
         self.wait_for_leader(name)
         return name
+
+    def wait_known(self, name: str, partitions: int = 1) -> None:
+        """Until every broker has heard of it: a client may ask any of them next."""
+        wait_until(
+            lambda: all(len(self.topic(name, node).partitions) == partitions for node in self.nodes),
+            f"all brokers to know {partitions} partitions of {name}",
+        )
 
     def unused_name(self) -> str:
         return f"topic-{next(_numbers)}"

@@ -20,6 +20,7 @@ TELLS_CONFIG_ERRORS = pytest.mark.parametrize("client", [ConfluentClient, Aiokaf
 def test_a_topic_has_the_partitions_and_replicas_asked_for(client: Client, running: Running) -> None:
     topic = running.unused_name()
     client.create_topic(NewTopic(topic, partitions=4, replicas=len(running.nodes)))
+    running.wait_known(topic, 4)
     assert topic in client.topics()
     places = client.describe(topic)
     assert [place.index for place in places] == [0, 1, 2, 3]
@@ -29,12 +30,14 @@ def test_a_topic_has_the_partitions_and_replicas_asked_for(client: Client, runni
 def test_leaders_are_spread(client: Client, running: Running) -> None:
     topic = running.unused_name()
     client.create_topic(NewTopic(topic, partitions=2 * len(running.nodes), replicas=1))
+    running.wait_known(topic, 2 * len(running.nodes))
     assert {place.replicas[0] for place in client.describe(topic)} == set(running.nodes)
 
 
 def test_replicas_may_be_placed_by_hand(client: Client, running: Running) -> None:
     topic, backwards = running.unused_name(), list(reversed(running.nodes))
     client.create_topic(NewTopic(topic, assignment={0: backwards, 1: running.nodes}))
+    running.wait_known(topic, 2)
     assert [place.replicas for place in client.describe(topic)] == [tuple(backwards), tuple(running.nodes)]
     assert client.describe(topic)[0].leader == backwards[0]
 
@@ -42,6 +45,7 @@ def test_replicas_may_be_placed_by_hand(client: Client, running: Running) -> Non
 def test_what_is_left_open_gets_the_clusters_defaults(client: Client, running: Running) -> None:
     topic = running.unused_name()
     client.create_topic(NewTopic(topic))
+    running.wait_known(topic)
     (place,) = client.describe(topic)
     assert len(place.replicas) == len(running.nodes)
 
@@ -76,10 +80,10 @@ def test_a_deleted_topic_is_gone_and_a_new_one_of_its_name_is_empty(client: Clie
     topic = running.new_topic()
     client.produce(topic, [Message(b"old")])
     client.delete_topic(topic)
-    for node in running.nodes:
-        wait_until(lambda node=node: running.topic(topic, node).error_code != ErrorCode.NONE, "the topic to be gone")  # type: ignore[misc]
+    running.wait_known(topic, 0)
     assert topic not in client.topics()
     client.create_topic(NewTopic(topic))
+    running.wait_known(topic)
     running.wait_for_leader(topic)
     assert client.ends(topic) == (0, 0)
     client.produce(topic, [Message(b"new")])
@@ -99,6 +103,7 @@ def test_a_topic_grows_and_keeps_what_it_has(client: Client, running: Running) -
     topic = running.new_topic()
     client.produce(topic, [Message(b"old")])
     client.add_partitions(topic, 3)
+    running.wait_known(topic, 3)
     assert len(client.describe(topic)) == 3
     running.wait_for_leader(topic, 2)
     client.produce(topic, [Message(b"new")], partition=2)
@@ -109,6 +114,7 @@ def test_a_topic_grows_and_keeps_what_it_has(client: Client, running: Running) -
 def test_new_partitions_may_be_placed_by_hand(client: Client, running: Running) -> None:
     topic, backwards = running.new_topic(), list(reversed(running.nodes))
     client.add_partitions(topic, 2, [backwards])
+    running.wait_known(topic, 2)
     assert client.describe(topic)[1].replicas == tuple(backwards)
 
 
@@ -122,6 +128,7 @@ def test_a_topic_cannot_shrink(client: Client, running: Running) -> None:
 def test_settings_are_those_given_and_the_defaults(client: Client, running: Running) -> None:
     topic = running.unused_name()
     client.create_topic(NewTopic(topic, configs={"retention.ms": "123456", "segment.bytes": "20000"}))
+    running.wait_known(topic)
     configs = client.configs(topic)
     assert configs["retention.ms"] == "123456"
     assert configs["segment.bytes"] == "20000"

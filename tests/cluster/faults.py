@@ -68,6 +68,8 @@ class Nemesis:
             time.sleep(max(0.0, started + at - time.monotonic()))
             if struck is None:
                 nodes = self._strike(fault)
+                if not nodes:
+                    continue
                 self.story.append(f"{time.monotonic() - started:6.1f} {fault.kind} {fault.role} {nodes} for {fault.length} s")
                 heapq.heappush(agenda, (time.monotonic() - started + fault.length, next(order), fault, nodes))
             else:
@@ -100,11 +102,16 @@ class Nemesis:
             return well
         if role == "two":
             return self._random.sample(well, min(2, len(well)))
-        suited = [node for node in well if node in self._suited(role)] or well
+        suited = [node for node in well if node in self._suited(role, well)] or well
         return [self._random.choice(suited)] if suited else []
 
-    def _suited(self, role: Role) -> set[int]:
+    def _suited(self, role: Role, well: list[int]) -> set[int]:
         if role == "controller":
-            return {node for node in [self._cluster.controller()] if node is not None}
+            return self._controllers(well)
         leaders = self._leaders()
         return leaders if role == "leader" else set(self._cluster.ids) - leaders
+
+    def _controllers(self, well: list[int]) -> set[int]:
+        """Those whom the nodes that are well believe in: one that is paused keeps everybody waiting who asks it."""
+        answers = [health for node in well if (health := self._cluster.health(node)) is not None]
+        return {health.controller for health in answers if health.controller is not None}

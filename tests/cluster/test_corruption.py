@@ -8,7 +8,7 @@ import json
 import shutil
 from pathlib import Path
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, Producer, TopicPartition
 
 from broker_impl.replication.fetchers import CORRUPT_ATTEMPTS
 from harness.systems.local_cluster import LocalCluster
@@ -49,11 +49,11 @@ def test_a_damaged_batch_stops_its_partition_and_nothing_else(tmp_path):
 
 def fill(cluster: LocalCluster, topic: str) -> int:
     """A batch a message; returns how many were stored."""
-    stored = []
+    stored: list[Message] = []
     settings = {"bootstrap.servers": cluster.bootstrap, "delivery.timeout.ms": 60_000, "batch.num.messages": 1}
     producer = Producer(PRODUCER | settings, logger=silent_logger())
     for number in range(MESSAGES):
-        producer.produce(topic, f"0:0:{number:07d}" + "." * 100, on_delivery=lambda error, message: stored.append(message) if error is None else None)
+        producer.produce(topic, f"0:0:{number:07d}" + "." * 100, on_delivery=lambda error, message: stored.extend([message] * (error is None)))
     producer.flush(DEADLINE)
     return len(stored)
 

@@ -37,7 +37,8 @@ def differing_replicas(directories: Iterable[Path], topic: str, partitions: int)
         logs = {str(path.parent.name): log_bytes(path, topic, partition) for path in found if (path / f"{topic}-{partition}").is_dir()}
         if len(set(logs.values())) != 1:
             sizes = {name: len(content) for name, content in logs.items()}
-            sentences.append(f"{topic}-{partition} differs between replicas; sizes {sizes}, alike up to byte {_common(list(logs.values()))}")
+            alike = _common(list(logs.values()))
+            sentences.append(f"{topic}-{partition} differs between replicas; sizes {sizes}, alike up to byte {alike}")
     return sentences
 
 

@@ -32,15 +32,16 @@ class Watch:
         self._topic = topic
         self._client = AdminClient(CLIENT | {"bootstrap.servers": bootstrap or cluster.bootstrap}, logger=silent_logger())
 
-    def partitions(self) -> dict[int, Any]:
+    def partitions(self, patience: float = 3.0) -> dict[int, Any]:
         """As the metadata has them; empty while nobody answers."""
         try:
-            return dict(self._client.list_topics(self._topic, timeout=3.0).topics[self._topic].partitions)
+            return dict(self._client.list_topics(self._topic, timeout=patience).topics[self._topic].partitions)
         except KafkaException:
             return {}
 
     def leaders(self) -> set[int]:
-        return {partition.leader for partition in self.partitions().values()} - {-1}
+        """Of those who are in a hurry: nobody where it takes long to tell."""
+        return {partition.leader for partition in self.partitions(patience=0.5).values()} - {-1}
 
     def leader(self, partition: int) -> int:
         known = self.partitions().get(partition)
@@ -55,19 +56,19 @@ class Watch:
         return self.all_isrs_full() and all(self._same_size(number, one.replicas) for number, one in self.partitions().items())
 
     def await_in_sync(self, deadline: float = DEADLINE) -> None:
-        def state() -> str:
-            return ", ".join(f"{number}: leader {one.leader} of {one.replicas}, in sync {one.isrs}" for number, one in self.partitions().items())
-
         until = time.monotonic() + deadline
         while not self.all_in_sync():
-            assert time.monotonic() < until, f"{self._topic} is not in sync after {deadline:.0f} s: {state()}; sizes {self._sizes()}"
+            assert time.monotonic() < until, f"{self._topic} is not in sync after {deadline:.0f} s: {self._state()}"
             time.sleep(PAUSE)
 
     def _same_size(self, partition: int, replicas: list[int]) -> bool:
-        return len({log_size(self._cluster.data_path(node), self._topic, partition) for node in replicas}) == 1
+        return len(set(self._sizes(partition, replicas))) == 1
 
-    def _sizes(self) -> dict[int, list[int]]:
-        return {
-            number: [log_size(self._cluster.data_path(node), self._topic, number) for node in one.replicas]
+    def _state(self) -> list[str]:
+        return [
+            f"{number}: leader {one.leader} of {one.replicas}, in sync {one.isrs}, sizes {self._sizes(number, one.replicas)}"
             for number, one in self.partitions().items()
-        }
+        ]
+
+    def _sizes(self, partition: int, replicas: list[int]) -> list[int]:
+        return [log_size(self._cluster.data_path(node), self._topic, partition) for node in replicas]

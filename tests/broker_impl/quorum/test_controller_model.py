@@ -122,7 +122,7 @@ class ControllerAmongUnreliableBrokers(RuleBasedStateMachine):
             if restart:
                 self.start(broker)
 
-    @rule(broker=st.sampled_from(BROKERS), stop=st.sampled_from([False, False, False, True]), behind=st.sampled_from([0, 0, 0, 5]))
+    @rule(broker=st.sampled_from(BROKERS), stop=st.sampled_from([False, False, False, True]), behind=st.sampled_from([0, 0, 50]))
     def heartbeat(self, broker: int, stop: bool, behind: int) -> None:
         model = self.brokers[broker]
         if model.running and model.epoch is not None:

@@ -249,3 +249,32 @@ def test_a_damaged_batch_is_reported_a_few_times_and_then_stops_the_partition_an
         assert scene.replica.log.end_offset == 0
 
     run(scenario)
+
+
+def test_a_leader_that_took_a_damaged_partition_offline_is_not_asked_for_it_again() -> None:
+    async def scenario() -> None:
+        scene = Scene()
+        scene.fetcher.add([scene.replica])
+        damaged = bytearray(batch(b"hello", 0, 5))
+        damaged[-1] ^= 0xFF
+        await scene.asked(1)
+        scene.link.answer(FetchedPartition(0, records=memoryview(damaged)))
+        await scene.asked(2)
+        scene.link.answer(FetchedPartition(0, ErrorCode.KAFKA_STORAGE_ERROR))
+        assert scene.replica.log.failed is not None
+        assert len(scene.fetcher) == 0
+
+    run(scenario)
+
+
+def test_a_replica_whose_log_failed_does_not_keep_the_fetcher_busy() -> None:
+    async def scenario() -> None:
+        scene = Scene()
+        scene.replica.log.abandon("the disk is gone")
+        scene.fetcher.add([scene.replica])
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert scene.link.requests == []
+        assert scene.fetcher._scheduled is None
+
+    run(scenario)

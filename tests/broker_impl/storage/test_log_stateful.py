@@ -3,6 +3,7 @@
 import random
 import shutil
 import tempfile
+from dataclasses import replace
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -138,11 +139,11 @@ class LogMachine(RuleBasedStateMachine):
 
     @rule(keep=st.integers(0, 1500), high=st.floats(0, 1))
     def retain_by_size(self, keep: int, high: float) -> None:
-        self._retain(LogConfig(**{**_fields(CONFIG), "retention_bytes": keep}), high)
+        self._retain(replace(CONFIG, retention_bytes=keep), high)
 
     @rule(keep_ms=st.integers(2000, 5000), high=st.floats(0, 1))
     def retain_by_time(self, keep_ms: int, high: float) -> None:
-        self._retain(LogConfig(**{**_fields(CONFIG), "retention_ms": keep_ms}), high)
+        self._retain(replace(CONFIG, retention_ms=keep_ms), high)
 
     @rule()
     def flush(self) -> None:
@@ -306,10 +307,6 @@ def test_the_log_is_a_list_of_batches() -> None:
 
 def test_the_log_is_a_list_of_batches_on_a_real_disk() -> None:
     run_state_machine_as_test(RealDiskMachine, settings=settings(max_examples=15, stateful_step_count=25))
-
-
-def _fields(config: LogConfig) -> dict[str, object]:
-    return {name: getattr(config, name) for name in config.__slots__}
 
 
 def _batch_at(batches: list[bytes], position: int) -> tuple[int, int]:
