@@ -106,19 +106,21 @@ class Broker:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._machine.threads.run(self._flush_and_mark)
-        self._machine.threads.close()
+        threads = self._machine.threads
+        closed = await asyncio.gather(*(threads.run(self._close_log, replica) for replica in self.replicas))
+        await threads.run(self._mark, all(closed))
+        threads.close()
 
-    def _flush_and_mark(self) -> None:
-        sound = True
-        for replica in self.replicas:
-            try:
-                replica.log.flush()
-                replica.log.close()
-            except OSError as problem:
-                sound = False
-                self._machine.journal.error("log-offline", topic=replica.topic, part=replica.index, why=str(problem))
-            sound = sound and replica.log.failed is None
+    def _close_log(self, replica: Replica) -> bool:
+        """Whether everything it holds is on the disk. Blocking, a few syncs a log: the logs are closed side by side."""
+        try:
+            replica.log.close()
+        except OSError as problem:
+            self._machine.journal.error("log-offline", topic=replica.topic, part=replica.index, why=str(problem))
+            return False
+        return True
+
+    def _mark(self, sound: bool) -> None:
         self.upkeep.checkpoint()
         if sound and self.session.epoch >= 0:
             self._directory.mark_clean(self.session.epoch)

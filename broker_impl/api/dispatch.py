@@ -127,7 +127,7 @@ class Dispatcher:
 
     async def _answer_later(self, api: Api, header: RequestHeader, exchange: Exchange, answer: Any) -> None:
         try:
-            response = await answer
+            response = _encode(api, header, await answer)
         except asyncio.CancelledError:
             raise
         except Exception as problem:
@@ -135,7 +135,7 @@ class Dispatcher:
             exchange.refuse("an error of our own")
             return
         if not exchange.closed:
-            exchange.reply([_encode(api, header, response)])
+            exchange.reply([response])
 
     def _failed(self, problem: Exception) -> None:
         self._services.machine.journal.failure("request-failed", problem)

@@ -37,7 +37,8 @@ class FetchApi:
             self.answer(header, exchange, topics, size)
             return True
         operation = _DelayedFetch(self, header, exchange, fetch)
-        self._replicas.fetches.complete_or_watch(operation, fetch.keys(), request.max_wait_ms / 1000)
+        if not self._replicas.fetches.complete_or_watch(operation, fetch.keys(), request.max_wait_ms / 1000):
+            exchange.when_lost(operation.complete)
         return True
 
     def answer(self, header: RequestHeader, exchange: Exchange, topics: list[FetchedTopic], size: int) -> None:
@@ -221,5 +222,7 @@ class _DelayedFetch(DelayedOperation):
         return self._exchange.closed or self._fetch.ready()
 
     def on_complete(self) -> None:
+        if self._exchange.closed:
+            return
         topics, size, _urgent = self._fetch.read()
         self._api.answer(self._header, self._exchange, topics, size)

@@ -38,6 +38,8 @@ async def metadata(services: Services, request: MetadataRequest, version: int) -
     if topics is None or (version == 0 and not topics):
         return _response(services, [_topic(services, topic) for topic in services.replicas.image.topics.values()])
     names = [topic.name for topic in topics if topic.name is not None]
+    if version < NULLABLE_NAMES_SINCE and len(names) < len(topics):
+        return _response(services, [MetadataResponseTopic(ErrorCode.INVALID_REQUEST, topic.name or "") for topic in topics])
     refused = await _create_missing(services, names) if request.allow_auto_topic_creation and services.config.auto_create_topics else {}
     return _response(services, [_asked_for(services, topic.name, topic.topic_id, refused) for topic in topics])
 

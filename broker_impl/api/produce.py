@@ -40,7 +40,8 @@ class ProduceApi:
             exchange.reply(self._response(header, topics))
             return True
         operation = _DelayedProduce(self, header, exchange, topics, waits)
-        self._replicas.produces.complete_or_watch(operation, [wait.replica for wait in waits], request.timeout_ms / 1000)
+        if not self._replicas.produces.complete_or_watch(operation, [wait.replica for wait in waits], request.timeout_ms / 1000):
+            exchange.when_lost(operation.complete)
         return True
 
     def answer(self, header: RequestHeader, exchange: Exchange, topics: Topics) -> None:

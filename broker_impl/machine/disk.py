@@ -163,21 +163,24 @@ class RealMapping:
     """Invariant: the first `_reserved` bytes have blocks on the disk.
 
     Read-ahead is off: touching the first byte of a hole would fill megabytes of page cache with zeros, at a cost of
-    milliseconds where the device has a large read-ahead."""
+    milliseconds where the device has a large read-ahead. The file is opened again for each page that is reserved:
+    the map holds a descriptor of its own already, and brokers have many maps."""
 
     def __init__(self, path: str, size: int) -> None:
-        self._file = RealFile(path, create=True)
+        file = RealFile(path, create=True)
+        if file.size() < size:
+            file.truncate(size)
+        self._path = path
         self._reserved = 0
-        if self._file.size() < size:
-            self._file.truncate(size)
-        self._map = mmap.mmap(self._file.fileno(), size)
+        self._map = mmap.mmap(file.fileno(), size)
         self._map.madvise(mmap.MADV_RANDOM)
         self.buffer = memoryview(self._map)
 
     def reserve(self, size: int) -> None:
         if size > self._reserved:
             end = min(-(-size // mmap.PAGESIZE) * mmap.PAGESIZE, len(self.buffer))
-            os.posix_fallocate(self._file.fileno(), self._reserved, end - self._reserved)
+            file = RealFile(self._path, create=False)
+            os.posix_fallocate(file.fileno(), self._reserved, end - self._reserved)
             self._reserved = end
 
     def sync(self) -> None:
@@ -186,7 +189,6 @@ class RealMapping:
     def close(self) -> None:
         self.buffer.release()
         self._map.close()
-        self._file.close()
 
 
 class RealLock:

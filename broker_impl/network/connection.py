@@ -8,7 +8,7 @@ when too many answers are owed, too many bytes wait to go out, or the server's m
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from broker_impl.machine.zero_copy import tune
@@ -26,10 +26,11 @@ SMALLEST_FRAME = 8
 class Exchange:
     """A request's place in the line of answers. `reply` may be called once, at any time, also after the connection is gone."""
 
-    __slots__ = ("_connection", "_parts")
+    __slots__ = ("_connection", "_on_lost", "_parts")
 
     def __init__(self, connection: "Connection") -> None:
         self._connection = connection
+        self._on_lost: Callable[[], object] | None = None
         self._parts: Sequence[Part] | None = None
 
     @property
@@ -49,6 +50,14 @@ class Exchange:
         assert self._parts is None, "a request is answered once"
         self._parts = parts
         self._connection.settle()
+
+    def when_lost(self, forget: Callable[[], object]) -> None:
+        """Calls it if the connection ends before the answer: a request parked for hours would outlive thousands of clients."""
+        self._on_lost = forget
+
+    def lose(self) -> None:
+        if self._on_lost is not None and self._parts is None:
+            self._on_lost()
 
     def refuse(self, why: str) -> None:
         """The protocol has no answer to this: the connection is closed."""
@@ -98,10 +107,12 @@ class Connection(asyncio.BufferedProtocol):
         if self.closed and not hasattr(self, "_outlet"):
             return
         self.closed = True
-        self._owed.clear()
         self._outlet.close()
         self._server.release(self, self._reserved)
         self._reserved = 0
+        owed, self._owed = self._owed, deque()
+        for exchange in owed:
+            exchange.lose()
 
     def pause_writing(self) -> None:
         return None
@@ -117,6 +128,11 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def idle(self) -> bool:
         return not self._owed and not self._outlet.backlog
+
+    @property
+    def holds_memory_unused(self) -> bool:
+        """It was given memory for a request and may send the rest of it."""
+        return self._reserved > 0 and self._start < self._end and not self._paused
 
     def settle(self) -> None:
         """Sends every answer whose turn has come. Waits while frames are being served: they leave together."""
@@ -138,7 +154,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def memory_granted(self, size: int) -> None:
         """The server has room for the frame that did not fit before."""
-        self._grow(self._reserved + size)
+        self._reserved += size
+        self._extend()
         self._paused = False
         self._transport.resume_reading()
 
@@ -227,19 +244,25 @@ class Connection(asyncio.BufferedProtocol):
             if self._start + needed > len(self._view):
                 self._compact()
             return
-        size = max(needed, min(2 * len(self._view), self._server.request_limit + 4))
-        if self._server.reserve(self, size - self._reserved):
-            self._grow(size)
-        else:
+        more = needed - self._reserved
+        if more > 0 and not self._server.reserve(self, more):
             self._pause()
+            return
+        self._reserved = max(self._reserved, needed)
+        self._extend()
+
+    def _extend(self) -> None:
+        """Room for what comes next of a frame that is paid for. The buffer doubles as bytes arrive: a length alone costs nothing."""
+        if self._end == len(self._view):
+            self._grow(min(self._reserved, 2 * len(self._view)))
 
     def _widen(self) -> None:
         """A connection that fills its buffer has more to send: what is read at once is answered at once, in one write."""
-        if len(self._view) < ROOMY_BUFFER and not self.closed and self._server.spare(ROOMY_BUFFER - self._reserved):
+        if self._reserved < ROOMY_BUFFER and not self.closed and self._server.spare(ROOMY_BUFFER - self._reserved):
+            self._reserved = ROOMY_BUFFER
             self._grow(ROOMY_BUFFER)
 
     def _grow(self, size: int) -> None:
-        self._reserved = size
         kept = bytes(self._view[self._start : self._end])
         self._replace_buffer(size)
         self._view[: len(kept)] = kept

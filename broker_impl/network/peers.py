@@ -20,6 +20,7 @@ from broker_impl.quorum.raft import RaftMessage
 RAFT_KEY = 20_000
 COMMAND_KEY = 20_001
 SUSPECT_KEY = 20_002
+QUORUM_KEY = 20_003
 VERSION = 0
 CORRELATION = 4
 LARGEST_REPLY = 64 << 20
@@ -100,6 +101,12 @@ class Peers:
             return None if answer is None else _decode(memoryview(answer)[CORRELATION:], _REPLY)
         except MalformedRequest:
             return None
+
+    async def describe_quorum(self, controller: int, request: bytes, timeout_s: float) -> memoryview | None:
+        """The controller's own answer to a client's question, in Kafka's encoding."""
+        link = self._link(controller)
+        answer = None if link is None else await link.request(QUORUM_KEY, VERSION, request, timeout_s)
+        return None if answer is None else memoryview(answer)[CORRELATION:]
 
     def new_link(self, node: int, largest_reply: int) -> Link | None:
         """A connection of its own, for a stream that must not wait behind others (a follower's fetches)."""

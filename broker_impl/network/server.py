@@ -121,6 +121,8 @@ class Server:
             quiet = now - connection.last_active
             if quiet > self._limits.idle_s and connection.idle:
                 connection.close()
+            elif quiet > SWEEP_S and self.memory_is_short and connection.holds_memory_unused:
+                connection.abort("stopped in the middle of a large request while others wait for its memory")
             elif quiet > SWEEP_S:
                 connection.shrink()
         self._sweeper = self._loop.call_later(min(SWEEP_S, self._limits.idle_s), self._sweep)

@@ -294,17 +294,17 @@ class Raft:
             self.log.merge(entries)
             match_index = prev + len(entries)
             self._commit_to(min(message.commit, match_index))
-            self._outbox.append(AppendReply(self.node_id, message.sender, self.term, True, match_index))
+            self._outbox.append(AppendReply(self.node_id, message.sender, self.term, True, match_index, round=message.round))
         else:
             hint = max(self.commit_index, self.log.last_not_above(prev, prev_term))
             hint_term = self.log.term_at(hint)
-            self._outbox.append(AppendReply(self.node_id, message.sender, self.term, False, prev, hint, hint_term))
+            self._outbox.append(AppendReply(self.node_id, message.sender, self.term, False, prev, hint, hint_term, message.round))
 
     def _chunk_received(self, chunk: SnapshotChunk, now: float) -> None:
         if not self._heard(chunk, now):
             return
         if chunk.index <= self.commit_index:
-            self._outbox.append(AppendReply(self.node_id, chunk.sender, self.term, True, self.commit_index))
+            self._outbox.append(AppendReply(self.node_id, chunk.sender, self.term, True, self.commit_index, round=chunk.round))
             return
         key = (chunk.sender, chunk.term, chunk.index)
         if self._incoming is None or self._incoming.key != key:
@@ -313,11 +313,11 @@ class Raft:
         if chunk.offset == len(data):
             data += chunk.data
         if len(data) < chunk.total:
-            self._outbox.append(SnapshotReply(self.node_id, chunk.sender, self.term, chunk.index, len(data)))
+            self._outbox.append(SnapshotReply(self.node_id, chunk.sender, self.term, chunk.index, len(data), chunk.round))
             return
         self._incoming = None
         self._install(Snapshot(chunk.index, chunk.index_term, bytes(data)))
-        self._outbox.append(AppendReply(self.node_id, chunk.sender, self.term, True, chunk.index))
+        self._outbox.append(AppendReply(self.node_id, chunk.sender, self.term, True, chunk.index, round=chunk.round))
 
     def _install(self, snapshot: Snapshot) -> None:
         if not self.log.matches(snapshot.index, snapshot.term):

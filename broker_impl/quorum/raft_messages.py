@@ -56,7 +56,10 @@ class VoteReply(Struct, frozen=True, tag=True):
 
 
 class Append(Struct, frozen=True, tag=True):
-    """Entries that follow (prev_index, prev_term); without entries it is a heartbeat and a probe of that place."""
+    """Entries that follow (prev_index, prev_term); without entries it is a heartbeat and a probe of that place.
+
+    The answer repeats `round`, here and in chunks: by that the leader knows answers that were overtaken by its own change of mind.
+    """
 
     sender: int
     to: int
@@ -65,6 +68,7 @@ class Append(Struct, frozen=True, tag=True):
     prev_term: int
     entries: tuple[Entry, ...]
     commit: int
+    round: int = 0
 
 
 class AppendReply(Struct, frozen=True, tag=True):
@@ -77,6 +81,7 @@ class AppendReply(Struct, frozen=True, tag=True):
     index: int
     hint_index: int = 0
     hint_term: int = 0
+    round: int = 0
 
 
 class SnapshotChunk(Struct, frozen=True, tag=True):
@@ -90,6 +95,7 @@ class SnapshotChunk(Struct, frozen=True, tag=True):
     total: int
     offset: int
     data: bytes
+    round: int = 0
 
 
 class SnapshotReply(Struct, frozen=True, tag=True):
@@ -98,6 +104,7 @@ class SnapshotReply(Struct, frozen=True, tag=True):
     term: int
     index: int
     received: int
+    round: int = 0
 
 
 class Observe(Struct, frozen=True, tag=True):

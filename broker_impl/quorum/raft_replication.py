@@ -4,6 +4,9 @@ A peer is first *probed*: one Append at a time, until a place is found where the
 Appends in flight, each assumed to arrive. A peer that is behind everything held here gets the *snapshot* in chunks. A heartbeat is
 an Append without entries after the last one assumed to have arrived: lost Appends show in its refusal, so that nothing needs a
 timer of its own. Nothing here is safety: a wrong guess costs a round trip, and `match` only moves by what a peer confirmed.
+
+The trap is answers that come late and in another order: if each could restart the stream, and each restart called for more answers,
+traffic would feed on itself. So every change of mind begins a new *round*; answers of an earlier one still confirm, but move nothing.
 """
 
 from collections import deque
@@ -77,7 +80,9 @@ class Leadership:
     def observe(self, node: int, last_index: int, now: float) -> None:
         """Start over with an observer from what it says it has: it asks only when it hears nothing from here."""
         if node not in self._voters:
-            self._peers[node] = _Peer(next_index=min(last_index, self._log.last_index) + 1, contact=now)
+            known = self._peers.get(node)
+            new_round = known.round + 1 if known else 0
+            self._peers[node] = _Peer(next_index=min(last_index, self._log.last_index) + 1, contact=now, new_round=new_round)
 
     def contacted(self, node: int, now: float) -> None:
         if peer := self._peers.get(node):
@@ -89,15 +94,15 @@ class Leadership:
             return
         if reply.accepted:
             if reply.index <= self._log.last_index:
-                peer.confirmed(reply.index)
-        elif peer.is_news(reply):
+                peer.confirmed(reply.index, reply.round)
+        elif reply.round == peer.round and peer.state != "snapshot" and reply.index > peer.match:
             peer.probe(self._log.last_not_above(reply.hint_index, reply.hint_term) + 1, before=reply.index)
 
     def snapshot_replied(self, reply: SnapshotReply) -> None:
         peer = self._peers.get(reply.sender)
-        if peer and peer.snapshot and peer.snapshot.index == reply.index:
+        if peer and peer.snapshot and peer.snapshot.index == reply.index and peer.round == reply.round:
             peer.offset = min(reply.received, len(peer.snapshot.data))
-            peer.waiting = False
+            peer.begin_round()
 
     def outgoing(self, commit: int) -> list[RaftMessage]:
         """All that may be sent now: entries within the window, chunks, heartbeats that are due, and news of the commit index."""
@@ -125,7 +130,7 @@ class Leadership:
     def _append(self, node: int, peer: "_Peer", commit: int, *, with_entries: bool) -> Append:
         prev = peer.next_index - 1
         entries = self._log.batch(prev + 1, self._log.last_index, self._settings.max_batch_bytes) if with_entries else []
-        message = Append(self._node_id, node, self._term, prev, self._log.term_at(prev), tuple(entries), commit)
+        message = Append(self._node_id, node, self._term, prev, self._log.term_at(prev), tuple(entries), commit, peer.round)
         peer.told_commit = commit
         if entries:
             peer.sent(entries[-1].index)
@@ -137,21 +142,22 @@ class Leadership:
         size = 0 if peer.waiting else self._settings.max_batch_bytes
         data = snapshot.data[peer.offset : peer.offset + size]
         peer.waiting = True
-        total = len(snapshot.data)
-        return [SnapshotChunk(self._node_id, node, self._term, snapshot.index, snapshot.term, total, peer.offset, data)]
+        place = (snapshot.index, snapshot.term, len(snapshot.data), peer.offset)
+        return [SnapshotChunk(self._node_id, node, self._term, *place, data, peer.round)]
 
 
 class _Peer:
     """Invariant: match < next_index; entries up to `match` are on the peer's disk, those up to next_index - 1 are assumed sent."""
 
-    def __init__(self, next_index: int, contact: float) -> None:
+    def __init__(self, next_index: int, contact: float, new_round: int = 0) -> None:
         self.state: Literal["probe", "stream", "snapshot"] = "probe"
         self.match = 0
         self.next_index = next_index
         self.contact = contact
         self.in_flight: deque[int] = deque()
+        self.round = new_round
         self.waiting = False
-        """A probe or a chunk is unanswered."""
+        """The probe or the chunk of this round is unanswered."""
         self.heartbeat_due = True
         self.told_commit = 0
         self.snapshot: Snapshot | None = None
@@ -164,30 +170,27 @@ class _Peer:
         else:
             self.waiting = True
 
-    def confirmed(self, index: int) -> None:
+    def confirmed(self, index: int, answered_round: int) -> None:
         self.match = max(self.match, index)
         while self.in_flight and self.in_flight[0] <= self.match:
             self.in_flight.popleft()
-        if self.snapshot and self.match < self.snapshot.index:
-            return
-        if self.state == "stream":
-            self.next_index = max(self.next_index, self.match + 1)
-        else:
-            self.next_index, self.told_commit = self.match + 1, 0
+        found = self.match >= self.snapshot.index if self.snapshot else answered_round == self.round
+        if self.state != "stream" and found:
             self.state, self.snapshot, self.waiting = "stream", None, False
-
-    def is_news(self, refusal: AppendReply) -> bool:
-        """A refusal that was overtaken by a later answer says nothing."""
-        if self.state == "probe":
-            return refusal.index == self.next_index - 1
-        return self.state == "stream" and refusal.index > self.match
+            self.next_index, self.told_commit = self.match + 1, 0
+        self.next_index = max(self.next_index, self.match + 1)
 
     def probe(self, index: int, *, before: int) -> None:
-        self.state, self.waiting = "probe", False
-        self.in_flight.clear()
+        self.begin_round()
+        self.state = "probe"
         self.next_index = max(self.match + 1, min(index, before))
         self.heartbeat_due = True
 
     def start_snapshot(self, snapshot: Snapshot) -> None:
-        self.state, self.snapshot, self.offset, self.waiting = "snapshot", snapshot, 0, False
+        self.begin_round()
+        self.state, self.snapshot, self.offset = "snapshot", snapshot, 0
+
+    def begin_round(self) -> None:
+        self.round += 1
+        self.waiting = False
         self.in_flight.clear()

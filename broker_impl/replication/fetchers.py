@@ -33,6 +33,8 @@ from broker_impl.storage.log import CorruptBatch
 
 VERSION = 16
 BACKOFF_S = 0.05
+OFFLINE_BACKOFF_S = 1.0
+"""A disk that is full or gone, here or there, is not mended in a moment."""
 CORRUPT_ATTEMPTS = 3
 
 
@@ -235,7 +237,7 @@ class Fetcher:
             elif fetched.error_code == ErrorCode.KAFKA_STORAGE_ERROR and replica in self._corrupt:
                 self._stop(replica, f"the leader {self._leader} took it offline, as its copy is damaged")
             elif fetched.error_code != ErrorCode.NONE:
-                self._delay(replica)
+                self._delay(replica, OFFLINE_BACKOFF_S if fetched.error_code == ErrorCode.KAFKA_STORAGE_ERROR else BACKOFF_S)
             elif fetched.diverging_epoch is not None:
                 self._truncate(replica, *fetched.diverging_epoch)
             else:
@@ -244,7 +246,7 @@ class Fetcher:
             self._met_corruption(replica, problem)
         except (BrokerError, OSError) as problem:
             self._journal.error("replication-failed", topic=replica.topic, part=replica.index, why=str(problem))
-            self._delay(replica, 1.0)
+            self._delay(replica, OFFLINE_BACKOFF_S)
 
     def _append(self, replica: Replica, fetched: FetchedPartition) -> None:
         """Who got records goes to the end of the line: the first in it may get a batch larger than the limits."""

@@ -54,10 +54,8 @@ class Durability:
         """Whether files other than the active segment's wait for a sync."""
         return bool(self._sealed) or self._names_changed
 
-    # -- on the loop
-
     def created(self) -> None:
-        """The directory itself is new."""
+        """The directory itself is new, or may be as far as the medium is concerned."""
         self._names_changed = self._parent_changed = True
 
     def names_changed(self) -> None:
@@ -78,8 +76,6 @@ class Durability:
         self._sealed.clear()
         self._floor = offset
         self._generation += 1
-
-    # -- on a thread
 
     def generation(self) -> int:
         return self._generation

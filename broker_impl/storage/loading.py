@@ -72,8 +72,6 @@ class LogLoader:
         self._compare(log, name, remembered, report)
         return log
 
-    # -- what is there
-
     def _offsets(self, suffix: str) -> list[int]:
         names = [name.removesuffix(suffix) for name in self._sizes if name.endswith(suffix)]
         return sorted(int(name) for name in names if len(name) == _NAME_DIGITS and name.isdigit())
@@ -118,8 +116,6 @@ class LogLoader:
         last = segment.offset_index.last_entry()
         return last is None or 0 < last[1] < segment.size
 
-    # -- recovery
-
     def _recover(self, first: int, epochs: LeaderEpochs) -> None:
         """Leaves only what is sound."""
         base = self._segments[first].base_offset
@@ -160,8 +156,6 @@ class LogLoader:
         del self._segments[index:]
         self._disk.sync_dir(self._directory)
 
-    # -- the result
-
     def _assemble(
         self,
         name: tuple[str, int],
@@ -174,6 +168,8 @@ class LogLoader:
         flushed = self._end if doubtful_base is None else min(remembered.recovery_point, self._end)
         durability = Durability(self._disk, self._directory, flushed)
         durability.checkpointed = remembered.recovery_point
+        if doubtful_base is not None or not any(segment.size for segment in self._segments):
+            durability.created()
         for segment in self._segments:
             if doubtful_base is not None and segment.base_offset >= doubtful_base:
                 durability.sealed(Unsynced(segment.file, segment.paths()[1:]))

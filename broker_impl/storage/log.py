@@ -81,8 +81,6 @@ class Log:
     def first_segment_offset(self) -> int:
         return self._segments.first_base
 
-    # -- appending
-
     def append_as_leader(self, batches: memoryview, leader_epoch: int, wall_ms: int) -> Appended:
         """One batch, numbered in place. Hot path: about 10 us beside checksum and write."""
         if self.failed is not None:
@@ -124,8 +122,6 @@ class Log:
         last_position, last = accepted[-1]
         return Appended(accepted[0][1].base_offset, last.last_offset, -1, False, last_position + last.size)
 
-    # -- reading
-
     def read(self, offset: int, max_bytes: int, limit_offset: int, *, at_least_one: bool) -> LogSlice:
         """Whole batches from the one that holds the offset, none that begins at or above the limit; at the end of what
         an index knows perhaps a part of one more, never of the first. Hot path: no disk access at the tail."""
@@ -159,8 +155,6 @@ class Log:
         with self._reading():
             return latest(self._segments.all)
 
-    # -- leader epochs
-
     def latest_epoch(self) -> int:
         return self._epochs.latest
 
@@ -177,8 +171,6 @@ class Log:
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         return self._epochs.end_of(epoch, self.end_offset)
-
-    # -- cutting
 
     def truncate_to(self, offset: int) -> None:
         """Removes the batch that holds this offset and all behind it, so the end may come to lie a little lower.
@@ -229,8 +221,6 @@ class Log:
         self.advance_start(self._segments.first_base)
         return paths
 
-    # -- reaching the medium
-
     def flush(self) -> int:
         """Blocks until everything appended before the call is on the medium; returns the new `flushed_offset`.
 
@@ -271,16 +261,12 @@ class Log:
         self._fail(why)
         self._segments.rest()
 
-    # -- producers
-
     @property
     def producers(self) -> ProducerStates:
         """Replayed from the batches behind a snapshot that is not newer than the active segment, when first needed."""
         if self._producers is None:
             self._producers = self._files.snapshots.replay(self._segments)
         return self._producers
-
-    # -- inside
 
     def _prepare(self, leader_epoch: int) -> None:
         if leader_epoch != self._epochs.latest:

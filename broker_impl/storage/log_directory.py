@@ -147,8 +147,6 @@ class LogDirectory:
             self._lock.release()
             self._lock = None
 
-    # -- inside
-
     def _make_path(self) -> None:
         """Made so that it is still there after a power loss: each new folder is a name that its parent must have synced."""
         made, folder = [], self.path

@@ -85,8 +85,6 @@ class Segment:
     def paths(self) -> tuple[str, str, str]:
         return self._prefix + ".log", self.offset_index.path, self.time_index.path
 
-    # -- writing
-
     def write(self, data: Buffer) -> None:
         """Puts bytes behind the end; they belong to the segment once `note` was told of each batch in them.
 
@@ -152,8 +150,6 @@ class Segment:
             self.note(header.last_offset, header.max_timestamp, header.size)
         self.seal()
 
-    # -- finding
-
     def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
         return headers(self.file, position, self.size)
 
@@ -201,8 +197,6 @@ class Segment:
         if self._max_timestamp == _UNKNOWN:
             self._load_times()
         return self._max_timestamp_offset
-
-    # -- leaving
 
     def rest(self) -> None:
         """Gives up what is open. A reader that holds the file keeps it."""

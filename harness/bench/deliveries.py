@@ -11,6 +11,7 @@ import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 _FIELDS = 3
@@ -47,5 +48,5 @@ def percentile(values: Sequence[float], percent: float) -> float:
 def longest_silence_ms(acked_us: Sequence[int], from_us: int) -> float:
     """The longest time without an acknowledgement that ended after `from_us`; NaN where none came after it."""
     times = sorted(acked_us)
-    gaps = [later - earlier for earlier, later in zip(times, times[1:], strict=False) if later > from_us]
+    gaps = [later - earlier for earlier, later in pairwise(times) if later > from_us]
     return max(gaps) / 1000 if gaps else math.nan

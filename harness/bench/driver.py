@@ -97,7 +97,13 @@ def make_driver(directory: Path) -> Driver:
         build = [compiler, "-O2", "-Wall", "-pthread", "-o", str(binary), str(SOURCE), str(library), f"-Wl,-rpath,{library.parent}"]
         if subprocess.run(build, capture_output=True).returncode == 0:
             return Driver("librdkafka, C driver", (str(binary),))
-    return Driver("librdkafka through Python (no C compiler: the client is the limit)", (sys.executable, "-m", "harness.bench.python_driver"))
+    return python_driver()
+
+
+def python_driver() -> Driver:
+    return Driver(
+        "librdkafka through Python, for want of a C compiler: it is the limit", (sys.executable, "-m", "harness.bench.python_driver")
+    )
 
 
 def find_librdkafka() -> Path | None:

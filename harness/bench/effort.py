@@ -24,6 +24,8 @@ class Effort:
     idle_partitions: int
     outages: tuple[tuple[str, bool], ...]
     """(killed or stopped, whether the leader is the controller as well)"""
+    touch_bytes: int
+    """How much memory is touched before anything is measured."""
 
 
 FULL = Effort(
@@ -36,6 +38,7 @@ FULL = Effort(
     floor_s=1.5,
     idle_partitions=1000,
     outages=(("killed", False), ("killed", True), ("stopped", False), ("stopped", True)),
+    touch_bytes=3_000_000_000,
 )
 
 QUICK = Effort(
@@ -48,4 +51,5 @@ QUICK = Effort(
     floor_s=1.0,
     idle_partitions=1000,
     outages=(("killed", False), ("stopped", False)),
+    touch_bytes=1_000_000_000,
 )

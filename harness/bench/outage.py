@@ -21,7 +21,7 @@ RATE = 1000.0
 SIZE = 100
 BEFORE_S = 1.0
 _PATIENCE_S = 30.0
-_EAGER = {
+_EAGER: dict[str, str | int] = {
     "acks": "all",
     "enable.idempotence": "true",
     "linger.ms": 0,
@@ -29,6 +29,7 @@ _EAGER = {
     "retry.backoff.max.ms": 20,
     "reconnect.backoff.ms": 10,
     "reconnect.backoff.max.ms": 50,
+    "topic.metadata.refresh.interval.ms": 50,
     "topic.metadata.refresh.fast.interval.ms": 10,
     "message.timeout.ms": 60_000,
 }

@@ -100,7 +100,8 @@ class Run:
 
     def _report(self, mode: str, messages: int, size: int, warmup: int, started: int, cpu: float) -> dict[str, object]:
         times = {"seconds": (self.last_ack - started) / 1e6, "cpu_seconds": time.process_time() - cpu}
-        return {"mode": mode, "messages": messages, "bytes": size, "warmup": warmup, **times, "errors": self.failed, "first_error": self.first_error}
+        problems = {"errors": self.failed, "first_error": self.first_error}
+        return {"mode": mode, "messages": messages, "bytes": size, "warmup": warmup, **times, **problems}
 
 
 def consume(task: Task) -> dict[str, object]:

@@ -58,7 +58,8 @@ def number(value: float) -> str:
 
 
 def _rows(report: Report) -> Table:
-    head = ["replicas", "acks", "bytes", "produce MB/s", "msg/s", "CPU s/GB", "user", "behind MB", "fetch MB/s", "single req/s", "p50 ms", "p99 ms", "peak MB"]
+    head = ["replicas", "acks", "bytes", "produce MB/s", "msg/s", "CPU s/GB", "user", "behind MB"]
+    head += ["fetch MB/s", "single req/s", "p50 ms", "p99 ms", "peak MB"]
     table = _table("librdkafka; single-message requests from a raw socket; p50 and p99 at half load", head)
     for row in report.rows:
         cpu = row.cpu_per_gb
@@ -73,7 +74,7 @@ def _others(report: Report) -> Table:
     table = _table("and", ["what", "reached"], wide_first=True)
     table.add_row("64 KiB batches from a raw socket, 1 replica, acks=1", _pass(report.floor.broker))
     table.add_row("the floor", _pass(report.floor.floor))
-    start = f"{idle.listening_s:.2f} s until it listens, {idle.running_s:.2f} s until it serves (first start, empty: {idle.empty_running_s:.2f} s)"
+    start = f"{idle.listening_s:.2f} s until it listens, {idle.running_s:.2f} s until it serves (empty: {idle.empty_running_s:.2f} s)"
     table.add_row(f"start with {idle.partitions} idle partitions after a clean stop", start)
     for outage in report.outages:
         if outage.lost:

@@ -66,9 +66,7 @@ def measure_row(cluster: LocalCluster, driver: Driver, effort: Effort, replicas:
     peak = peak_mb(pids)
     drop_topic(cluster, topic)
     singles = single["requests"] / single["seconds"]
-    return Row(
-        replicas, acks, size, produced.mb_per_s, produced.messages_per_s, cpu, behind, fetched.mb_per_s, singles, p50, p99, peak
-    )
+    return Row(replicas, acks, size, produced.mb_per_s, produced.messages_per_s, cpu, behind, fetched.mb_per_s, singles, p50, p99, peak)
 
 
 def broker_pids(cluster: LocalCluster) -> list[int]:

@@ -172,8 +172,6 @@ class ForgetfulDisk:
         if self.sync_error is not None:
             raise self.sync_error
 
-    # -- Disk
-
     def open(self, path: str, *, create: bool = False) -> SimulatedFile:
         if path not in self._names and create:
             if self.room == 0:
@@ -247,8 +245,6 @@ class ForgetfulDisk:
             raise DirectoryLocked(path)
         self.open(path, create=True)
         return SimulatedLock(self._locks, path)
-
-    # -- names
 
     def _change(self, path: str, inode: Inode | None) -> None:
         self._require_dir(posixpath.dirname(path))

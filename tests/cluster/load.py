@@ -184,7 +184,7 @@ class _Clients:
     def _consumed(self, message: Any) -> None:
         error = message.error()
         if error is None:
-            self.seen.read.append((message.partition(), message.offset(), value_of(message.value())))
+            self.seen.read.append(place_of(message))
         elif error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._BAD_MSG):
             self.seen.fatal.append(f"the consumer of partition {message.partition()}: {error.str()}")
 
@@ -193,8 +193,8 @@ class _Clients:
             self.seen.fatal.append(f"a producer: {error.str()}")
 
 
-def value_of(stored: bytes) -> str:
-    return stored.decode().rstrip(".")
+def place_of(message: Any) -> Placed:
+    return message.partition(), message.offset(), message.value().decode().rstrip(".")
 
 
 def read_all(bootstrap: str, topic: str, partitions: int, deadline: float = 60.0) -> list[Placed]:
@@ -210,9 +210,9 @@ def read_all(bootstrap: str, topic: str, partitions: int, deadline: float = 60.0
             assert time.monotonic() < until, f"the end of partitions {waiting} of {ends} was not reached"
             for message in consumer.consume(1000, 0.2):
                 if message.error() is None:
-                    placed.append((message.partition(), message.offset(), value_of(message.value())))
-                    if message.offset() >= ends[message.partition()] - 1:
-                        waiting.discard(message.partition())
+                    placed.append(place_of(message))
+                    if placed[-1][1] >= ends[placed[-1][0]] - 1:
+                        waiting.discard(placed[-1][0])
         return placed
     finally:
         consumer.close()
@@ -229,7 +229,12 @@ def _end(consumer: Consumer, partition: TopicPartition, until: float) -> int:
 def _main(bootstrap: str, topic: str, partitions: str, producers: str, rate: str, report: str) -> None:
     clients = _Clients(bootstrap, topic, int(partitions), int(producers))
     ended = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+
+    def await_end() -> None:
+        sys.stdin.read()
+        ended.set()
+
+    threading.Thread(target=await_end, daemon=True).start()
     told = 0
     while not ended.wait(1 / int(rate)):
         clients.produce()

@@ -10,14 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from confluent_kafka.admin import AdminClient, NewTopic
-
 from harness.systems.cluster_plan import Setting
 from harness.systems.local_cluster import LocalCluster
 from tests.cluster.faults import Nemesis
-from tests.cluster.load import CLIENT, Load, Seen, read_all, silent_logger
+from tests.cluster.load import Load, Seen, read_all
+from tests.cluster.topics import create_topic
 from tests.cluster.verdict import broken_promises, differing_replicas
-from tests.cluster.watching import DEADLINE, Watch
+from tests.cluster.watching import Watch
 
 TOPIC = "storm"
 SETTINGS: Mapping[str, Setting] = {
@@ -65,9 +64,3 @@ def storm(
         final = read_all(cluster.bootstrap, TOPIC, partitions)
     problems = broken_promises(seen, final) + differing_replicas((cluster.data_path(node) for node in cluster.ids), TOPIC, partitions)
     return Aftermath(seen, problems, nemesis.story)
-
-
-def create_topic(cluster: LocalCluster, topic: str, partitions: int, settings: Mapping[str, str] | None = None, replicas: int = 3) -> None:
-    admin = AdminClient(CLIENT | {"bootstrap.servers": cluster.bootstrap}, logger=silent_logger())
-    new = NewTopic(topic, partitions, replicas, config={"min.insync.replicas": str(min(2, replicas))} | dict(settings or {}))
-    admin.create_topics([new], operation_timeout=30)[topic].result(DEADLINE)

@@ -3,7 +3,8 @@
 from harness.systems.admin import connect
 from harness.systems.local_cluster import LocalCluster
 from tests.cluster.load import Load, read_all
-from tests.cluster.storm import SETTINGS, TOPIC, create_topic
+from tests.cluster.storm import SETTINGS, TOPIC
+from tests.cluster.topics import create_topic
 from tests.cluster.verdict import broken_promises, differing_replicas
 from tests.cluster.watching import Watch, eventually
 

@@ -1,11 +1,10 @@
 """Topics made and deleted while a third of the nodes is away: the node that returns has the same as all others."""
 
-from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.cimpl import NewTopic
 
 from harness.systems.local_cluster import LocalCluster
-from tests.cluster.load import CLIENT, PRODUCER, read_all, silent_logger
-from tests.cluster.storm import create_topic
+from tests.cluster.load import read_all
+from tests.cluster.topics import administer, create_topic, fill, topics_of
 from tests.cluster.watching import DEADLINE, Watch, eventually
 
 
@@ -18,7 +17,7 @@ def test_topics_made_and_deleted_while_a_node_is_away_are_the_same_everywhere_af
         away = Watch(cluster, "kept").leader(0)
         old = cluster.data_path(away)
         cluster.kill(away)
-        admin = AdminClient(CLIENT | {"bootstrap.servers": cluster.bootstrap}, logger=silent_logger())
+        admin = administer(cluster.bootstrap)
         for future in admin.delete_topics(["doomed", "renewed"], operation_timeout=30, request_timeout=60).values():
             future.result(DEADLINE)
         new = [NewTopic("made", 2, 3), NewTopic("renewed", 3, 3)]
@@ -36,20 +35,6 @@ def test_topics_made_and_deleted_while_a_node_is_away_are_the_same_everywhere_af
         assert len(read_all(cluster.bootstrap, "renewed", 3)) == 3
         eventually(lambda: folders(cluster, away) == folders(cluster, away % 3 + 1), "the logs of deleted topics are gone")
         assert not any("doomed" in name for name in folders(cluster, away))
-
-
-def fill(cluster: LocalCluster, topic: str, partitions: int) -> None:
-    producer = Producer(PRODUCER | {"bootstrap.servers": cluster.bootstrap, "delivery.timeout.ms": 60_000}, logger=silent_logger())
-    for partition in range(partitions):
-        producer.produce(topic, f"0:{partition}:0", partition=partition)
-    assert producer.flush(DEADLINE) == 0
-
-
-def topics_of(address: str) -> dict[str, dict[int, list[int]]]:
-    """As this very broker tells it."""
-    client = AdminClient(CLIENT | {"bootstrap.servers": address}, logger=silent_logger())
-    metadata = client.list_topics(timeout=30)
-    return {topic.topic: {number: sorted(one.replicas) for number, one in topic.partitions.items()} for topic in metadata.topics.values()}
 
 
 def folders(cluster: LocalCluster, node: int) -> list[str]:

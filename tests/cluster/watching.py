@@ -47,6 +47,10 @@ class Watch:
         known = self.partitions().get(partition)
         return known.leader if known is not None else -1
 
+    def isr_members(self) -> set[int]:
+        """Those who are in any ISR."""
+        return {member for partition in self.partitions().values() for member in partition.isrs}
+
     def all_isrs_full(self) -> bool:
         partitions = self.partitions().values()
         return bool(partitions) and all(one.leader >= 0 and sorted(one.isrs) == sorted(one.replicas) for one in partitions)

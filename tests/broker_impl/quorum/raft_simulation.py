@@ -25,7 +25,7 @@ from tests.broker_impl.quorum.raft_safety import Safety, Violation
 
 RaftFactory = Callable[..., Raft]
 PATIENCE_S = 60.0
-PATIENCE_STEPS = 20_000
+PATIENCE_STEPS = 100_000
 """Of virtual time and of steps, for what must come about once nothing is in the way."""
 STORY_LENGTH = 60
 

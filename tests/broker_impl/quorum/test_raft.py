@@ -1,3 +1,5 @@
+from random import Random
+
 import msgspec
 import pytest
 
@@ -173,6 +175,26 @@ def test_a_lost_append_is_found_out_by_the_next_heartbeat(lost):
     group.tick(1)
     group.settle()
     assert follower.commit_index == leader.commit_index == 5
+
+
+def test_answers_that_come_late_and_in_disorder_do_not_feed_new_traffic():
+    settings = RaftSettings(max_batch_bytes=1, max_inflight=8)
+    group = led_group(*(make(node, (1, 2), settings=settings) for node in (1, 2)))
+    leader, follower = group.nodes.values()
+    random = Random(7)
+    for _ in range(40):
+        leader.propose(b"x", group.now)
+    wire, sent = work(leader), 0
+    while wire:
+        message = wire.pop(random.randrange(len(wire)))
+        receiver = group.nodes[message.to]
+        receiver.receive(message, group.now)
+        fresh = work(receiver)
+        wire += fresh
+        sent += len([one for one in fresh if isinstance(one, Append) and one.entries])
+        assert len([one for one in wire if isinstance(one, Append) and one.entries]) <= 4 * settings.max_inflight
+    assert follower.last_index == leader.last_index == leader.commit_index == 41
+    assert sent <= 40 * settings.max_inflight
 
 
 def test_followers_learn_of_a_commit_without_waiting_for_a_heartbeat():

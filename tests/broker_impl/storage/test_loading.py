@@ -1,13 +1,14 @@
 """Recovery: what is believed, what is looked at, where a log is cut."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from broker_impl.storage.log import Log
 from broker_impl.storage.log_directory import LogDirectory
 from tests.broker_impl.forgetful_disk import ForgetfulDisk
-from tests.broker_impl.storage.logs import NAME, batch, contents, create, fill, placed, reload, stop_cleanly
+from tests.broker_impl.storage.logs import NAME, SMALL, batch, contents, create, fill, placed, reload, stop_cleanly
 
 FOLDER = "/data/topic-0"
 FIRST, SECOND, THIRD = (f"{FOLDER}/{base:020d}" for base in (0, 3, 6))
@@ -179,6 +180,30 @@ def test_producers_are_those_of_the_batches_left(disk: ForgetfulDisk) -> None:
     _directory, log = reload(disk)
     assert log.append_as_leader(batch(producer=7, sequence=2), 1, 0).duplicate
     assert log.append_as_leader(batch(producer=7, sequence=7), 1, 0).base_offset == 7
+
+
+def test_producers_are_remembered_when_their_batches_are_retired_after_a_recovery(disk: ForgetfulDisk) -> None:
+    def write(_directory: LogDirectory, log: Log) -> None:
+        log.append_as_leader(batch(producer=7, sequence=0), 1, 0)
+        fill(log, 8)
+
+    killed(disk, write, count=0)
+    _directory, log = reload(disk)
+    log.config = replace(SMALL, retention_bytes=0)
+    log.retire_segments(0, 6)
+    assert log.start_offset == 6
+    assert log.append_as_leader(batch(producer=7, sequence=0), 1, 0).duplicate
+
+
+def test_epochs_below_a_start_that_was_not_written_down_are_still_known(disk: ForgetfulDisk) -> None:
+    def write(directory: LogDirectory, log: Log) -> None:
+        fill(log, 8, epoch=2)
+        flushed(directory, log)
+        log.advance_start(16)
+
+    killed(disk, write)
+    _directory, log = reload(disk)
+    assert (log.start_offset, log.end_offset_for_epoch(1)) == (0, (1, 8))
 
 
 def test_a_start_offset_above_all_that_is_left_empties_the_log(disk: ForgetfulDisk) -> None:

@@ -302,7 +302,7 @@ class RealDiskMachine(LogMachine):
 
 
 def test_the_log_is_a_list_of_batches() -> None:
-    run_state_machine_as_test(LogMachine, settings=settings(max_examples=150, stateful_step_count=40))
+    run_state_machine_as_test(LogMachine, settings=settings(max_examples=400, stateful_step_count=40))
 
 
 def test_the_log_is_a_list_of_batches_on_a_real_disk() -> None:

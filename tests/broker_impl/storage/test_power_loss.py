@@ -1,6 +1,7 @@
 """Power loss at any moment: what was flushed is there afterwards, and what is there is a sound log."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -185,3 +186,59 @@ def _contents(log: Log) -> list[bytes]:
         found.append(piece.file.pread(piece.size, piece.position))
         offset = parse_header(found[-1]).last_offset + 1
     return found
+
+
+def test_whatever_was_done_before_what_was_flushed_is_there_and_the_log_is_sound() -> None:
+    for seed in range(150):
+        _walk_into_power_loss(seed)
+
+
+def _walk_into_power_loss(seed: int) -> None:
+    """`safe`: what was flushed and not cut away or retired since, by offset."""
+    rng = random.Random(seed)
+    disk = ForgetfulDisk()
+    directory, log = _create(disk)
+    safe: dict[int, bytes] = {}
+    epoch = 1
+    for _step in range(rng.randint(5, 80)):
+        match rng.choices(("append", "flush", "checkpoint", "truncate", "retire", "kill", "stop"), (60, 12, 6, 4, 4, 3, 2))[0]:
+            case "append":
+                _append(log, rng, epoch)
+            case "flush":
+                log.flush()
+                safe = {parse_header(batch).base_offset: batch for batch in _contents(log)}
+            case "checkpoint":
+                directory.checkpoint({NAME: log.end_offset})
+            case "truncate":
+                log.truncate_to(rng.randint(log.start_offset, log.end_offset))
+                epoch += 1
+            case "retire":
+                log.config = replace(CONFIG, retention_bytes=rng.randint(0, 2000))
+                log.retire_segments(0, log.end_offset)
+            case "kill" | "stop" as how:
+                if how == "stop":
+                    log.close()
+                    directory.checkpoint({NAME: log.end_offset})
+                    directory.mark_clean(1)
+                disk.kill()
+                directory = LogDirectory(disk, "/data", random.Random(0))
+                directory.open()
+                log = directory.load(lambda topic: CONFIG, 0)[NAME]
+        safe = {offset: batch for offset, batch in safe.items() if log.start_offset <= offset < log.end_offset}
+    disk.crash(rng)
+    log = _reopen(disk)
+    _check_sound(log, safe, seed)
+    _append(log, rng, epoch + 1)
+    assert log.flush() == log.end_offset
+
+
+def _check_sound(log: Log, safe: dict[int, bytes], seed: int) -> None:
+    found = {parse_header(batch).base_offset: batch for batch in _contents(log)}
+    assert safe.items() <= found.items(), f"seed {seed}"
+    epochs = [parse_header(batch).leader_epoch for batch in found.values()]
+    assert epochs == sorted(epochs), f"seed {seed}"
+    assert list(found) == list(range(log.start_offset, log.end_offset)), f"seed {seed}"
+    for epoch in set(epochs):
+        last = max(offset for offset, batch in found.items() if parse_header(batch).leader_epoch == epoch)
+        assert log.end_offset_for_epoch(epoch) == (epoch, last + 1), f"seed {seed}"
+    assert all(log.verify_at(offset) for offset in found)

@@ -1,0 +1,274 @@
+"""Nodes as Linux namespaces on this machine: no daemon, no root, no package, no way out, and nothing left however it ends.
+
+All nodes share one PID and one mount namespace, whose first process is the keeper (see there), and have a network namespace each. Files
+are the host's own: each node has a folder, and putting and getting are writing and reading. The harness stays outside and asks the
+keeper over a socket in the group's folder, which any later command of the same user can open, too.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, TypeVar
+
+import msgspec
+
+from harness.errors import EnvironmentFault, UserMistake
+from harness.nodes import messages
+from harness.nodes.command import Asked, run_to_end
+from harness.nodes.limits import explain
+from harness.nodes.messages import READY, SOCKET, Answer, Message, Plan
+from harness.nodes.network import LEASE, Network, Rule
+from harness.nodes.node import COMMAND_TIMEOUT, CommandFailed, Node, NodeLost, Nodes, Process, Result
+from harness.nodes.process_table import find_state, start_time
+
+MAX_NODES = 99
+_ROOT = Path(__file__).resolve().parents[2]
+_PATIENCE = 60.0
+_HIDDEN = Path("/run")
+_STATE = "keeper.json"
+_AnyAnswer = TypeVar("_AnyAnswer", bound=Message)
+
+
+class NamespaceNodes(Nodes):
+    """Invariant: while the outer process of the keeper lives, so may processes in the nodes; when it is gone, so is everything."""
+
+    kind = "namespaces"
+
+    def __init__(self, folder: Path, state: _Saved, starter: subprocess.Popen[bytes] | None) -> None:
+        self.folder = folder
+        self.run_id = state.run_id
+        self._keeper = Process(state.pid, state.started)
+        self._starter = starter
+        made = [NamespaceNode(name, address, folder) for name, address in state.addresses.items()]
+        self.nodes, self.client = made[:-1], made[-1]
+
+    @classmethod
+    def create(cls, count: int, run_id: str, folder: Path, *, detached: bool = False) -> NamespaceNodes:
+        """`count` nodes and one for clients, all files in the folder. They end with this process, unless detached: then by `close` alone."""
+        if not 1 <= count <= MAX_NODES:
+            raise UserMistake(f"there can be 1 to {MAX_NODES} nodes, not {count}")
+        folder = folder.resolve()
+        if folder.is_relative_to(_HIDDEN):
+            raise UserMistake(f"{folder} cannot be seen in the nodes, which have a {_HIDDEN} of their own; choose another folder")
+        addresses = {f"n{number}": f"198.18.0.{number}" for number in range(1, count + 1)} | {"client": "198.18.0.250"}
+        for name in addresses:
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        starter = _start_keeper(folder, addresses, detached=detached)
+        try:
+            state = _Saved(run_id, starter.pid, start_time(starter.pid) or 0, addresses)
+            (folder / _STATE).write_bytes(msgspec.json.encode(state))
+            return cls(folder, state, starter)
+        except BaseException:
+            _end(starter)
+            raise
+
+    @classmethod
+    def open(cls, folder: Path) -> NamespaceNodes:
+        """The nodes an earlier command made in this folder and detached, or made and has not closed yet."""
+        folder = folder.resolve()
+        try:
+            state = msgspec.json.decode((folder / _STATE).read_bytes(), type=_Saved)
+        except FileNotFoundError:
+            raise UserMistake(f"{folder} holds no nodes") from None
+        nodes = cls(folder, state, None)
+        if not nodes.alive():
+            raise NodeLost(f"the nodes in {folder} have ended")
+        return nodes
+
+    def alive(self) -> bool:
+        return find_state(self._keeper.pid, self._keeper.started) not in (None, "Z", "X")
+
+    def close(self) -> None:
+        if self._starter is not None:
+            _end(self._starter)
+        elif self.alive():
+            self._end_from_afar()
+        (self.folder / SOCKET).unlink(missing_ok=True)
+
+    def _end_from_afar(self) -> None:
+        handle = os.pidfd_open(self._keeper.pid)
+        try:
+            if self.alive():
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+                if not select.select([handle], [], [], _PATIENCE)[0]:
+                    raise EnvironmentFault(f"the keeper, process {self._keeper.pid}, does not end; kill it with kill -9")
+        finally:
+            os.close(handle)
+
+
+class NamespaceNode(Node):
+    """One network namespace of the keeper's, and a folder of the host."""
+
+    def __init__(self, name: str, address: str, folder: Path) -> None:
+        self.name = name
+        self.address = address
+        self.folder = str(folder / name)
+        self._socket = folder / SOCKET
+        self.network = NamespaceNetwork(self)
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        timeout: float = COMMAND_TIMEOUT,
+        input: bytes = b"",
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> Result:
+        asked = Asked(self.name, command, dict(env or {}), self._path(cwd or ""))
+        with self._connection() as connection:
+            return run_to_end(connection, asked, input, timeout, kill=self._kill_group)
+
+    def start(
+        self,
+        command: Sequence[str],
+        *,
+        out: str,
+        err: str | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> Process:
+        with ExitStack() as stack:
+            files: list[IO[bytes]] = [stack.enter_context(open(os.devnull, "rb"))]
+            for path in (out, err or out):
+                files.append(stack.enter_context(open(self._path(path), "ab")))
+            request = messages.Spawn(self.name, list(command), dict(env or {}), self._path(cwd or ""), True)
+            answer = self.ask(request, messages.Spawned, files=[file.fileno() for file in files])
+        return Process(answer.pid, answer.started)
+
+    def signal(self, process: Process, number: signal.Signals, *, group: bool = False) -> bool:
+        return self.ask(messages.Signal(process.pid, process.started, number, group), messages.Found).yes
+
+    def state(self, process: Process) -> str | None:
+        return self.ask(messages.AskState(process.pid, process.started), messages.State).letter
+
+    def wait(self, process: Process, timeout: float) -> int | None:
+        try:
+            return self.ask(messages.AwaitEnd(process.pid, process.started), messages.Ended, timeout=timeout).code
+        except TimeoutError:
+            return None
+
+    def put(self, path: str, content: bytes | Path, *, mode: int = 0o644) -> None:
+        target = Path(self._path(path))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
+            try:
+                file.write(content if isinstance(content, bytes) else content.read_bytes())
+                os.fchmod(file.fileno(), mode)
+                os.replace(file.name, target)
+            except BaseException:
+                os.unlink(file.name)
+                raise
+
+    def get(self, path: str) -> bytes:
+        return Path(self._path(path)).read_bytes()
+
+    def ask(self, request: Message, answer: type[_AnyAnswer], *, files: Sequence[int] = (), timeout: float = _PATIENCE) -> _AnyAnswer:
+        with self._connection() as connection:
+            connection.settimeout(max(timeout, 0.001))
+            try:
+                messages.send(connection, request, files)
+                return _expect(messages.receive_answer(connection), answer)
+            except messages.Closed:
+                raise self._lost() from None
+
+    def _kill_group(self, process: Process) -> None:
+        self.signal(process, signal.SIGKILL, group=True)
+
+    def _connection(self) -> messages.Connection:
+        try:
+            return messages.connect(self._socket, _PATIENCE)
+        except (FileNotFoundError, ConnectionError):
+            raise self._lost() from None
+
+    def _lost(self) -> NodeLost:
+        return NodeLost(f"node {self.name} is gone: its keeper has ended (see {self._socket.parent / 'keeper.log'})")
+
+    def _path(self, path: str) -> str:
+        return os.path.join(self.folder, path)
+
+
+class NamespaceNetwork(Network):
+    """Rules are made by the keeper and end with it, so a lease has nothing to do."""
+
+    def __init__(self, node: NamespaceNode) -> None:
+        self._node = node
+
+    def block(self, sources: Sequence[str], ports: Sequence[int] = (), *, lease: float = LEASE) -> None:
+        self._node.ask(messages.Block(self._node.name, list(sources), list(ports)), messages.Done)
+
+    def unblock_all(self) -> None:
+        self._node.ask(messages.UnblockAll(self._node.name), messages.Done)
+
+    def rules(self) -> frozenset[Rule]:
+        answer = self._node.ask(messages.AskRules(self._node.name), messages.Rules)
+        return frozenset(Rule(*rule) for rule in answer.rules)
+
+
+def available() -> str | None:
+    """Why there can be none here, and the remedy; nothing if there can. It is tried, not guessed."""
+    with tempfile.TemporaryDirectory(prefix="highwater-") as folder:
+        try:
+            NamespaceNodes.create(1, "trial", Path(folder)).close()
+            return None
+        except (EnvironmentFault, UserMistake) as problem:
+            return str(problem)
+
+
+class _Saved(msgspec.Struct, frozen=True):
+    run_id: str
+    pid: int
+    started: int
+    addresses: dict[str, str]
+
+
+def _start_keeper(folder: Path, addresses: dict[str, str], *, detached: bool) -> subprocess.Popen[bytes]:
+    plan = Plan(str(folder), addresses, 0 if detached else os.getpid())
+    with open(folder / "keeper.log", "ab") as log:
+        starter = subprocess.Popen(
+            [sys.executable, "-m", "harness.nodes.keeper", msgspec.json.encode(plan).decode()],
+            stdin=subprocess.DEVNULL if detached else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            cwd=_ROOT,
+            start_new_session=True,
+        )
+    try:
+        assert starter.stdout is not None
+        in_time = select.select([starter.stdout], [], [], _PATIENCE)[0]
+        words = starter.stdout.readline().decode().strip() if in_time else f"no answer after {_PATIENCE:.0f} s"
+        starter.stdout.close()
+        if words != READY:
+            raise EnvironmentFault(explain(words or "the keeper ended without a word", folder / "keeper.log"))
+        return starter
+    except BaseException:
+        _end(starter)
+        raise
+
+
+def _end(starter: subprocess.Popen[bytes]) -> None:
+    """The pipe's end is enough; the kill is for a keeper that hangs. The outer process is waited for, so all is gone after this."""
+    if starter.stdin is not None:
+        starter.stdin.close()
+    else:
+        starter.kill()
+    try:
+        starter.wait(_PATIENCE / 2)
+    except subprocess.TimeoutExpired:
+        starter.kill()
+        starter.wait(_PATIENCE / 2)
+
+
+def _expect(answer: Answer, kind: type[_AnyAnswer]) -> _AnyAnswer:
+    if isinstance(answer, messages.Refused):
+        raise CommandFailed(answer.reason)
+    assert isinstance(answer, kind), f"the keeper answered {answer}"
+    return answer
