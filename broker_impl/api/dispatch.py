@@ -66,7 +66,7 @@ class Dispatcher:
             incremental_alter_configs.KEY: configs.incremental_alter_configs,
             describe_cluster.KEY: metadata.describe_cluster,
             describe_topic_partitions.KEY: metadata.describe_topic_partitions,
-            describe_quorum.KEY: cluster.describe_quorum,
+            describe_quorum.KEY: peers.describe_quorum,
             find_coordinator.KEY: cluster.find_coordinator,
             init_producer_id.KEY: ProducerIds().init_producer_id,
         }
@@ -116,6 +116,7 @@ class Dispatcher:
             task = self._services.loop.create_task(self._answer_later(api, header, exchange, answer))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+            task.add_done_callback(lambda _task: answer.close())
         else:
             exchange.reply([_encode(api, header, answer)])
         return True

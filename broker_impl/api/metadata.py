@@ -68,6 +68,8 @@ def describe_topic_partitions(services: Services, request: DescribeTopicPartitio
             topics.append(DescribeTopicPartitionsResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name))
             continue
         first = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
+        if not left:
+            return DescribeTopicPartitionsResponse(0, topics, Cursor(name, first))
         wanted = [topic.partitions[index] for index in sorted(topic.partitions) if index >= first]
         described = [_described(services, partition) for partition in wanted[:left]]
         topics.append(DescribeTopicPartitionsResponseTopic(ErrorCode.NONE, name, topic.id, is_internal(name), described))

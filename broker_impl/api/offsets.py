@@ -61,6 +61,7 @@ def _find(replica: Replica, timestamp: int, version: int) -> tuple[int, int, int
         return -1, watermark, replica.state.leader_epoch
     if timestamp == MAX_TIMESTAMP:
         found = log.max_timestamp()
+        found = found if found is not None and found.offset < watermark else None
     elif timestamp >= 0:
         found = log.offset_for_time(timestamp, watermark)
     else:

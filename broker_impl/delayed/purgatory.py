@@ -106,6 +106,10 @@ class Purgatory:
                 completed += 1
         return completed
 
+    def watches(self, key: Hashable) -> bool:
+        """Hot path: whether anything waits for this key."""
+        return key in self._watched
+
     def pending(self) -> int:
         return self._pending
 

@@ -102,6 +102,7 @@ class Connection(asyncio.BufferedProtocol):
         self._serve_frames()
         if more_to_come:
             self._widen()
+            self._let_others_go_first()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self.closed and not hasattr(self, "_outlet"):
@@ -261,6 +262,12 @@ class Connection(asyncio.BufferedProtocol):
         if self._reserved < ROOMY_BUFFER and not self.closed and self._server.spare(ROOMY_BUFFER - self._reserved):
             self._reserved = ROOMY_BUFFER
             self._grow(ROOMY_BUFFER)
+
+    def _let_others_go_first(self) -> None:
+        """Reads on in the next turn. The loop would go on reading from a busy producer, and followers would starve."""
+        if not self._paused and not self.closed:
+            self._pause()
+            self._server.soon(self._maybe_read_on)
 
     def _grow(self, size: int) -> None:
         kept = bytes(self._view[self._start : self._end])

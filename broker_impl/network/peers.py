@@ -2,7 +2,7 @@
 
 Both travel in Kafka's framing on the ordinary port, under API keys no client uses, as msgpack. Each carries the
 cluster's id: a stray message from another cluster, or from a client that tries numbers, is refused before it is
-looked at.
+looked at. A client's question about the quorum is passed on to the controller as it came: it is read-only.
 """
 
 import asyncio

@@ -36,6 +36,7 @@ class Server:
         self._journal = journal
         self.serve = serve
         self.now = loop.time
+        self.soon = loop.call_soon
         self.request_limit = limits.request_bytes
         self.owed_limit = limits.owed_answers
         self.user_timeout_ms = limits.user_timeout_ms

@@ -18,12 +18,13 @@ from broker_impl.quorum.commands import Command, Reply
 from broker_impl.quorum.controller import Controller, ControllerSettings
 from broker_impl.quorum.image import Image
 from broker_impl.quorum.raft import Entry, Progress, Raft, RaftMessage, RaftSettings, Ready
-from broker_impl.quorum.raft_log import RaftLog
+from broker_impl.quorum.raft_log import DiskFull, RaftLog
 from broker_impl.quorum.records import BrokerFenced, Record, decode_records, encode_records
 
 RETRY_S = 0.05
 ANSWER_S = 2.0
 CONTROLLER_TICK_S = 0.1
+DISK_FULL_RETRY_S = 0.5
 
 _Waiter = tuple[int, int, asyncio.Future[bool]]
 
@@ -153,6 +154,7 @@ class QuorumNode:
                 ready = self.raft.take()
                 self._arm()
                 if ready is None:
+                    self._follow_leadership()
                     await self._wake.wait()
                     self._wake.clear()
                     continue
@@ -166,7 +168,7 @@ class QuorumNode:
 
     async def _carry_out(self, ready: Ready) -> None:
         if ready.must_sync:
-            await self._machine.threads.run(self._log.persist, ready)
+            await self._persist(ready)
         for message in ready.messages:
             self._peers.post(message.to, message)
         if ready.snapshot is not None:
@@ -177,6 +179,19 @@ class QuorumNode:
         self._follow_leadership()
         self._settle_waiting()
         self._maybe_compact()
+
+    async def _persist(self, ready: Ready) -> None:
+        """While the disk is full this node promises nothing, so the others go on without it; it still hears who leads."""
+        told = False
+        while True:
+            try:
+                await self._machine.threads.run(self._log.persist, ready)
+                return
+            except DiskFull as problem:
+                if not told:
+                    told = True
+                    self._machine.journal.error("quorum-disk-full", why=str(problem))
+                await asyncio.sleep(DISK_FULL_RETRY_S)
 
     def _apply(self, entry: Entry) -> None:
         records = decode_records(entry.payload) if entry.payload else []

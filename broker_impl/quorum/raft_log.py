@@ -7,11 +7,15 @@ entries could come back after a power loss, behind new ones they never followed.
 A torn tail was never promised to anybody and is cut off. A damaged entry with others behind it that were written later was promised:
 each entry carries the first index of the write it came in, so the two are told apart, and a voter that lost promised entries refuses
 to start.
+
+A full disk is the one failure after which the same unit may be tried again: what could not be written was promised to nobody.
 """
 
+import errno
 import struct
 from bisect import bisect_left
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from posixpath import dirname
 
@@ -35,6 +39,10 @@ class RaftLogDamaged(Exception):
             f"{path}: {fact}. A voter must not go on without what it promised to keep: restore the disk, "
             f"or take this node out of controller.quorum.voters and give it an empty directory"
         )
+
+
+class DiskFull(OSError):
+    """There is no room; nothing else is wrong, and the log is whole."""
 
 
 class RaftLog:
@@ -66,22 +74,16 @@ class RaftLog:
         return hard_state, snapshot, entries
 
     def persist(self, ready: Ready) -> None:
-        """Blocks until what `ready` says is on disk. After a failure nobody knows what the disk holds: it is not tried again."""
+        """Blocks until what `ready` says is on disk. After a failure nobody knows what the disk holds: it is not tried again. After
+        `DiskFull` the same `ready` may be."""
         if self._failed:
             raise OSError(f"{self._directory}: an earlier write failed, the node must be restarted")
         self._failed = True
-        if ready.hard_state:
-            self._disk.write_atomically(self._state_path, _encode_state(ready.hard_state))
-        if ready.snapshot:
-            self._disk.write_atomically(self._snapshot_path, _encode_snapshot(ready.snapshot))
-            self._drop_up_to(ready.snapshot.index, everything=True)
-        if ready.truncate_from is not None:
-            self._truncate(ready.truncate_from)
-        if ready.append:
-            self._append(ready.append)
-        if ready.compacted:
-            self._disk.write_atomically(self._snapshot_path, _encode_snapshot(ready.compacted))
-            self._drop_up_to(ready.compacted.index, everything=False)
+        try:
+            self._write(ready)
+        except DiskFull:
+            self._failed = False
+            raise
         self._failed = False
 
     def close(self) -> None:
@@ -89,15 +91,40 @@ class RaftLog:
             self._file.close()
             self._file = None
 
+    def _write(self, ready: Ready) -> None:
+        """Each step may be repeated when it was done already."""
+        if ready.hard_state:
+            self._replace(self._state_path, _encode_state(ready.hard_state))
+        if ready.snapshot:
+            self._replace(self._snapshot_path, _encode_snapshot(ready.snapshot))
+            self._drop_up_to(ready.snapshot.index, everything=True)
+        if ready.truncate_from is not None:
+            self._truncate(ready.truncate_from)
+        if ready.append and ready.append[-1].index >= self._first + len(self._positions):
+            self._append(ready.append)
+        if ready.compacted:
+            self._replace(self._snapshot_path, _encode_snapshot(ready.compacted))
+            self._drop_up_to(ready.compacted.index, everything=False)
+
     def _append(self, entries: list[Entry]) -> None:
         assert self._file and entries[0].index == self._first + len(self._positions)
-        write = bytearray()
+        positions, write = [], bytearray()
         for entry in entries:
-            self._positions.append(self._end + len(write))
+            positions.append(self._end + len(write))
             write += _encode_entry(entry, entries[0].index)
-        self._file.pwrite(write, self._end)
+        try:
+            with _full_disks_told_apart():
+                self._file.pwrite(write, self._end)
+        except DiskFull:
+            self._file.truncate(self._end)
+            raise
         self._file.sync()
+        self._positions += positions
         self._end += len(write)
+
+    def _replace(self, path: str, data: bytes) -> None:
+        with _full_disks_told_apart():
+            self._disk.write_atomically(path, data)
 
     def _truncate(self, index: int) -> None:
         assert self._file and index >= self._first
@@ -114,8 +141,8 @@ class RaftLog:
         dropped = len(self._positions) if everything else min(len(self._positions), max(0, index + 1 - self._first))
         start = self._positions[dropped] if dropped < len(self._positions) else self._end
         rest = self._file.pread(self._end - start, start)
+        self._replace(self._entries_path, rest)
         self.close()
-        self._disk.write_atomically(self._entries_path, rest)
         self._file = self._disk.open(self._entries_path)
         self._positions = [position - start for position in self._positions[dropped:]]
         self._first = index + 1
@@ -186,6 +213,16 @@ class RaftLog:
         elif self._first != base + 1:
             raise RaftLogDamaged(self._entries_path, f"it begins with entry {self._first}, but the snapshot ends with {base}")
         return entries
+
+
+@contextmanager
+def _full_disks_told_apart() -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(problem.errno, problem.strerror) from problem
+        raise
 
 
 class _State(msgspec.Struct):

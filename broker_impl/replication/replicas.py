@@ -246,7 +246,9 @@ class Replicas:
     # --- waking who waits
 
     def appended(self, replica: Replica) -> None:
-        """The leader's log grew: followers may want it, at the end of this turn."""
+        """The leader's log grew: followers that wait for it get it at the end of this turn. Who asks later finds it."""
+        if not self.fetches.watches(replica.log):
+            return
         if not self._grown:
             self._loop.call_soon(self._wake_followers)
         self._grown[replica] = None

@@ -47,7 +47,7 @@ class AgainstFloor:
 
 def measure_against_floor(cluster: LocalCluster, effort: Effort, directory: Path) -> AgainstFloor:
     pairs = []
-    for number in range(effort.floor_rounds):
+    for number in range(effort.pairs):
         pairs.append((_broker_pass(cluster, effort, f"raw-{number}"), _floor_pass(effort, directory / f"floor-{number}")))
     ratios = [broker.mb_s / floor.mb_s for broker, floor in pairs]
     return AgainstFloor(_middle([broker for broker, _ in pairs]), _middle([floor for _, floor in pairs]), statistics.median(ratios))

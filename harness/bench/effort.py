@@ -19,7 +19,8 @@ class Effort:
     produce_s: float
     single_s: float
     latency_s: float
-    floor_rounds: int
+    pairs: int
+    """How often two things that are compared take turns."""
     floor_s: float
     idle_partitions: int
     outages: tuple[tuple[str, bool], ...]
@@ -34,7 +35,7 @@ FULL = Effort(
     produce_s=2.0,
     single_s=0.8,
     latency_s=2.0,
-    floor_rounds=3,
+    pairs=3,
     floor_s=1.5,
     idle_partitions=1000,
     outages=(("killed", False), ("killed", True), ("stopped", False), ("stopped", True)),
@@ -44,10 +45,10 @@ FULL = Effort(
 QUICK = Effort(
     sizes=(1024,),
     acks=("1", "all"),
-    produce_s=1.5,
+    produce_s=1.2,
     single_s=0.5,
     latency_s=1.0,
-    floor_rounds=2,
+    pairs=2,
     floor_s=1.0,
     idle_partitions=1000,
     outages=(("killed", False), ("stopped", False)),

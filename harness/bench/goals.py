@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from harness.bench.against_floor import AgainstFloor
 from harness.bench.idle import Idle
 from harness.bench.outage import Outage
+from harness.bench.replication_cost import ReplicationCost
 from harness.bench.throughput import Row
 
 PROBE_USER_PER_GB = 0.72
@@ -37,10 +38,13 @@ class Goal:
         return self.reached >= self.wanted if self.at_least else self.reached < self.wanted
 
 
-def judge(rows: Sequence[Row], floor: AgainstFloor, idle: Idle, outages: Sequence[Outage], session_s: float) -> list[Goal]:
+def judge(
+    rows: Sequence[Row], floor: AgainstFloor, cost: ReplicationCost | None, idle: Idle, outages: Sequence[Outage], session_s: float
+) -> list[Goal]:
+    """`cost` is None where there are fewer than three brokers."""
     goals = [
         Goal("produce, 1 replica, 64 KiB batches, against the floor", floor.ratio, "x", 0.5, True),
-        Goal("acks=all, 3 replicas, against acks=1, 1 replica (1 KiB)", _replicated(rows), "x", 0.35, True),
+        Goal("acks=all, 3 replicas, against acks=1, 1 replica (1 KiB)", cost.ratio if cost is not None else math.nan, "x", 0.35, True),
         Goal("user CPU added to the floor (64 KiB batches)", floor.user_added_per_gb, "s/GB", 0.5, False),
         Goal(f"user CPU added to the probe's {PROBE_USER_PER_GB} (1 KiB, 3 replicas, acks=all)", _added(rows), "s/GB", 0.5, False),
         Goal(f"resident with {idle.partitions} idle partitions", idle.resident_mb, "MB", 120, False),
@@ -53,17 +57,6 @@ def judge(rows: Sequence[Row], floor: AgainstFloor, idle: Idle, outages: Sequenc
     return goals
 
 
-def _replicated(rows: Sequence[Row]) -> float:
-    return _find(rows, 3, "all", "produce_mb_s") / _find(rows, 1, "1", "produce_mb_s")
-
-
 def _added(rows: Sequence[Row]) -> float:
     found = [row.cpu_per_gb.user for row in rows if (row.replicas, row.acks, row.size) == (3, "all", COMPARED_SIZE)]
     return found[0] - PROBE_USER_PER_GB if found else math.nan
-
-
-def _find(rows: Sequence[Row], replicas: int, acks: str, column: str) -> float:
-    for row in rows:
-        if (row.replicas, row.acks, row.size) == (replicas, acks, COMPARED_SIZE):
-            return float(getattr(row, column))
-    return math.nan

@@ -20,11 +20,13 @@ from harness.bench.effort import FULL, QUICK, Effort
 from harness.bench.goals import judge
 from harness.bench.idle import measure_idle
 from harness.bench.outage import Outage, measure_outage
+from harness.bench.replication_cost import measure_replication_cost
 from harness.bench.report import Report, as_json, show
 from harness.bench.throughput import Row, measure_row
 from harness.systems.local_cluster import LocalCluster
 
 SESSION_S = 3.0
+REPLICAS = 3
 QUIET = {"log.level": "warning"}
 
 
@@ -46,10 +48,14 @@ def measure(directory: Path, nodes: int, effort: Effort) -> Report:
     with LocalCluster.create(directory / "cluster", nodes, settings=QUIET) as cluster:
         floor = measure_against_floor(cluster, effort, directory)
         _say(f"64 KiB batches: {floor.broker.mb_s:.0f} MB/s, the floor {floor.floor.mb_s:.0f}")
+        cost = measure_replication_cost(cluster, driver, effort) if nodes >= REPLICAS else None
+        _say(
+            f"3 replicas, acks=all against 1 replica, acks=1: {cost.ratio:.2f}" if cost is not None else "no replication with so few nodes"
+        )
         rows = list(_rows(cluster, driver, effort))
         outages = list(_outages(cluster, driver, effort))
-    goals = judge(rows, floor, idle, outages, SESSION_S)
-    return Report(driver.name, nodes, rows, floor, idle, outages, goals, time.monotonic() - started)
+    goals = judge(rows, floor, cost, idle, outages, SESSION_S)
+    return Report(driver.name, nodes, rows, floor, cost, idle, outages, goals, time.monotonic() - started)
 
 
 def touch_memory(path: Path, size: int) -> None:
@@ -67,7 +73,7 @@ def _free_memory() -> int:
 
 
 def _rows(cluster: LocalCluster, driver: Driver, effort: Effort) -> Iterator[Row]:
-    for replicas in sorted({1, min(3, len(cluster.ids))}):
+    for replicas in sorted({1, min(REPLICAS, len(cluster.ids))}):
         for acks in effort.acks:
             for size in effort.sizes:
                 row = measure_row(cluster, driver, effort, replicas, acks, size)
@@ -77,7 +83,7 @@ def _rows(cluster: LocalCluster, driver: Driver, effort: Effort) -> Iterator[Row
 
 def _outages(cluster: LocalCluster, driver: Driver, effort: Effort) -> Iterator[Outage]:
     """There is nobody to take over where fewer than three replicas are."""
-    for how, controller in effort.outages if len(cluster.ids) >= 3 else ():
+    for how, controller in effort.outages if len(cluster.ids) >= REPLICAS else ():
         outage = measure_outage(cluster, driver, how, controller, SESSION_S)
         _say(f"{'leader and controller' if controller else 'leader'} {how}: {outage.silence_ms:.0f} ms")
         yield outage

@@ -16,6 +16,7 @@ from harness.bench.against_floor import AgainstFloor, Pass
 from harness.bench.goals import Goal
 from harness.bench.idle import Idle
 from harness.bench.outage import Outage
+from harness.bench.replication_cost import ReplicationCost
 from harness.bench.throughput import Row
 
 PLAIN_WIDTH = 150
@@ -28,6 +29,7 @@ class Report:
     nodes: int
     rows: Sequence[Row]
     floor: AgainstFloor
+    cost: ReplicationCost | None
     idle: Idle
     outages: Sequence[Outage]
     goals: Sequence[Goal]
@@ -74,6 +76,9 @@ def _others(report: Report) -> Table:
     table = _table("and", ["what", "reached"], wide_first=True)
     table.add_row("64 KiB batches from a raw socket, 1 replica, acks=1", _pass(report.floor.broker))
     table.add_row("the floor", _pass(report.floor.floor))
+    if report.cost is not None:
+        table.add_row("1 replica, acks=1, 1 KiB, in turns", " ".join(number(value) for value in report.cost.one) + " MB/s")
+        table.add_row("3 replicas, acks=all, 1 KiB, in turns", " ".join(number(value) for value in report.cost.three) + " MB/s")
     start = f"{idle.listening_s:.2f} s until it listens, {idle.running_s:.2f} s until it serves (empty: {idle.empty_running_s:.2f} s)"
     table.add_row(f"start with {idle.partitions} idle partitions after a clean stop", start)
     for outage in report.outages:

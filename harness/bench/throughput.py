@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.bench.deliveries import percentile, read_deliveries
-from harness.bench.driver import Driver, Load, Target, drive_raw
+from harness.bench.driver import Driver, Load, Outcome, Target, drive_raw
 from harness.bench.effort import CAP_BYTES, PARTITIONS, Effort
 from harness.bench.raw_driver import RawTask
 from harness.bench.usage import GB, MB, Cpu, cpu_of, peak_mb, reset_peaks
@@ -47,14 +47,12 @@ def measure_row(cluster: LocalCluster, driver: Driver, effort: Effort, replicas:
     topic = f"bench-{replicas}-{acks}-{size}"
     pids = broker_pids(cluster)
     target = Target(cluster.bootstrap, topic, PARTITIONS)
-    load = Load(size, CAP_BYTES // size, effort.produce_s, {"acks": acks, **_QUEUE})
+    load = full_load(acks, size, effort.produce_s)
     leader = make_topic(cluster, topic, PARTITIONS, replicas)
     reset_peaks(pids)
     before = cpu_of(pids)
-    produced = driver.produce(target, load)
+    produced = fill(driver, target, load)
     behind = behind_mb(cluster, topic, PARTITIONS)
-    if produced.errors or not produced.messages:
-        raise EnvironmentFault(f"{topic}: {produced.errors} messages were not acknowledged ({produced.first_error})")
     wait_equal(cluster, topic, PARTITIONS)
     cpu = (cpu_of(pids) - before) / (produced.bytes / GB)
     fetched = driver.consume(target, produced.messages + produced.warmup, {})
@@ -69,6 +67,17 @@ def measure_row(cluster: LocalCluster, driver: Driver, effort: Effort, replicas:
     return Row(replicas, acks, size, produced.mb_per_s, produced.messages_per_s, cpu, behind, fetched.mb_per_s, singles, p50, p99, peak)
 
 
+def full_load(acks: str, size: int, seconds: float) -> Load:
+    return Load(size, CAP_BYTES // size, seconds, {"acks": acks, **_QUEUE})
+
+
+def fill(driver: Driver, target: Target, load: Load) -> Outcome:
+    produced = driver.produce(target, load)
+    if produced.errors or not produced.messages:
+        raise EnvironmentFault(f"{target.topic}: {produced.errors} messages were not acknowledged ({produced.first_error})")
+    return produced
+
+
 def broker_pids(cluster: LocalCluster) -> list[int]:
     return [pid for node in cluster.ids if (pid := cluster.pid(node)) is not None]
 
@@ -81,9 +90,13 @@ def make_topic(cluster: LocalCluster, topic: str, partitions: int, replicas: int
         return next(state.leader for state in admin.partitions() if state.topic == topic and state.partition == 0)
 
 
-def drop_topic(cluster: LocalCluster, topic: str) -> None:
+def drop_topic(cluster: LocalCluster, topic: str, patience_s: float = 30.0) -> None:
+    """Returns when its files are gone: removing gigabytes takes time that the next measurement would pay for."""
     with connect(cluster.bootstrap) as admin:
         admin.delete_topic(topic)
+    deadline = time.monotonic() + patience_s
+    while any(folder for node in cluster.ids for folder in cluster.data_path(node).glob(f"{topic}-*")) and time.monotonic() < deadline:
+        time.sleep(0.02)
 
 
 def behind_mb(cluster: LocalCluster, topic: str, partitions: int) -> float:

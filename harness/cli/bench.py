@@ -9,7 +9,10 @@ from harness.cli.arguments import Parser, number_between
 from harness.errors import DONE, UserMistake
 from harness.systems.cluster_plan import MAX_NODES
 
-SUITES = {"micro": "one cluster on this machine: produce, fetch, latency, time to a new leader"}
+SUITES = {
+    "micro": "one cluster on this machine: produce, fetch, latency, time to a new leader",
+    "recorder": "recording a history: rows a second, bytes a row, without a broker",
+}
 
 
 def main(argv: Sequence[str]) -> int:
@@ -21,7 +24,7 @@ def main(argv: Sequence[str]) -> int:
     suite, *rest = argv
     if suite not in SUITES:
         raise UserMistake(f"there is no suite `{suite}`; there is: {', '.join(SUITES)}")
-    return _micro(rest)
+    return {"micro": _micro, "recorder": _recorder}[suite](rest)
 
 
 def _micro(argv: Sequence[str]) -> int:
@@ -33,4 +36,15 @@ def _micro(argv: Sequence[str]) -> int:
     from harness.bench.micro import run_micro
 
     run_micro(given.nodes, quick=given.quick, json_path=given.json)
+    return DONE
+
+
+def _recorder(argv: Sequence[str]) -> int:
+    parser = Parser(prog="highwater bench recorder", description="What recording a history costs, without a broker; about a minute.")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there as well")
+    given = parser.parse_args(argv)
+    from harness.bench.recorder import run_recorder
+
+    run_recorder(quick=given.quick, json_path=given.json)
     return DONE

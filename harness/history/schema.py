@@ -24,7 +24,7 @@ NO_PARTITION = -1
 """The bucket of rows without a partition."""
 
 MAX_NAMES = 2**15 - 1
-"""Names of one dictionary column in one worker, so that they fit an int16."""
+"""Names of one dictionary column in one worker."""
 
 
 class Kind(IntEnum):
@@ -87,7 +87,7 @@ ROWS = pa.schema(
         pa.field("intended", pa.int64()),
         pa.field("invoked", pa.int64(), nullable=False),
         pa.field("completed", pa.int64()),
-        pa.field("topic", pa.int16()),
+        pa.field("topic", pa.int32()),
         pa.field("part", pa.int32()),
         pa.field("key", pa.int64()),
         pa.field("value", pa.int64()),

@@ -84,7 +84,8 @@ class Segment:
     def taken_over(self) -> Positions:
         """Positions, in the segment before, of the slots that count here instead."""
         origin = self.slots["origin"][self.slots["kind"] != 0]
-        return origin[origin > 0].astype(np.int64) - 1
+        positions: Positions = origin[origin > 0].astype(np.int64) - 1
+        return positions
 
     def close(self) -> None:
         del self.slots

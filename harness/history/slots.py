@@ -15,7 +15,10 @@ import struct
 import numpy as np
 
 _COMPLETION = "completed:q offset:q timestamp:q leader_epoch:i error:H answered:B outcome:B"
-_INVOCATION = "op:q intended:q invoked:q key:q value:q process:i producer:i micro:i part:i generation:i origin:i topic:H group:H given:B f:B phase:b kind:B"
+_INVOCATION = (
+    "op:q intended:q invoked:q key:q value:q process:i producer:i micro:i part:i generation:i origin:i "
+    "topic:H group:H given:B f:B phase:b kind:B"
+)
 _NUMPY = {"q": "i8", "i": "i4", "H": "u2", "B": "u1", "b": "i1"}
 
 

@@ -151,13 +151,12 @@ class Keeper:
                     return messages.State(find_state(pid, started))
                 case messages.AwaitEnd(pid, started):
                     return self._await_end(connection, pid, started)
-                case messages.Block(node, sources, ports):
-                    self._wiring.block(node, sources, ports)
+                case messages.Block(node, rules):
+                    self._wiring.block(node, rules)
                 case messages.UnblockAll(node):
                     self._wiring.unblock_all(node)
                 case messages.AskRules(node):
-                    rules = self._wiring.rules(node)
-                    return messages.Rules([(rule.source, rule.protocol, rule.to_port, rule.from_port) for rule in rules])
+                    return messages.Rules(self._wiring.rules(node))
                 case messages.EndAll():
                     self._end()
             return messages.Done()

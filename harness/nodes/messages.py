@@ -13,6 +13,8 @@ from pathlib import Path
 
 import msgspec
 
+from harness.nodes.network import Rule
+
 MAX_PACKET = 160 * 1024  # below the default send buffer of a socket, which bounds a packet
 MAX_FILES = 3
 SOCKET = "keeper.socket"
@@ -31,7 +33,7 @@ class Message(msgspec.Struct, frozen=True, tag=True):
     """A request or an answer."""
 
 
-class Spawn(Message):
+class Spawn(Message, frozen=True):
     """Start a process in a node's network, its input and output being the three files sent along.
 
     `kept`: it lives on when the connection ends; otherwise its process group is killed then, and `Ended` follows `Spawned`.
@@ -44,71 +46,68 @@ class Spawn(Message):
     kept: bool
 
 
-class Signal(Message):
+class Signal(Message, frozen=True):
     pid: int
     started: int
     number: int
     group: bool
 
 
-class AskState(Message):
+class AskState(Message, frozen=True):
     pid: int
     started: int
 
 
-class AwaitEnd(Message):
+class AwaitEnd(Message, frozen=True):
     pid: int
     started: int
 
 
-class Block(Message):
+class Block(Message, frozen=True):
     node: str
-    sources: list[str]
-    ports: list[int]
+    rules: list[Rule]
 
 
-class UnblockAll(Message):
-    node: str
-
-
-class AskRules(Message):
+class UnblockAll(Message, frozen=True):
     node: str
 
 
-class EndAll(Message):
+class AskRules(Message, frozen=True):
+    node: str
+
+
+class EndAll(Message, frozen=True):
     """Let the keeper end, and everything with it."""
 
 
-class Spawned(Message):
+class Spawned(Message, frozen=True):
     pid: int
     started: int
 
 
-class Ended(Message):
+class Ended(Message, frozen=True):
     code: int
 
 
-class Found(Message):
+class Found(Message, frozen=True):
     """Whether there was such a process to signal."""
 
     yes: bool
 
 
-class State(Message):
+class State(Message, frozen=True):
     letter: str | None
 
 
-class Rules(Message):
-    """Source, protocol, to port, from port of each."""
-
-    rules: list[tuple[str, int, int, int]]
+class Rules(Message, frozen=True):
+    rules: list[Rule]
 
 
-class Done(Message):
+class Done(Message, frozen=True):
     pass
 
 
-class Refused(Message):
+class Refused(Message, frozen=True):
     """It could not be done, and why."""
 
     reason: str

@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -25,7 +26,7 @@ from harness.nodes import messages
 from harness.nodes.command import Asked, run_to_end
 from harness.nodes.limits import explain
 from harness.nodes.messages import READY, SOCKET, Answer, Message, Plan
-from harness.nodes.network import LEASE, Network, Rule
+from harness.nodes.network import LEASE, Network, Rule, rules_for
 from harness.nodes.node import COMMAND_TIMEOUT, CommandFailed, Node, NodeLost, Nodes, Process, Result
 from harness.nodes.process_table import find_state, start_time
 
@@ -48,11 +49,12 @@ class NamespaceNodes(Nodes):
         self._keeper = Process(state.pid, state.started)
         self._starter = starter
         made = [NamespaceNode(name, address, folder) for name, address in state.addresses.items()]
-        self.nodes, self.client = made[:-1], made[-1]
+        self.nodes: list[NamespaceNode] = made[:-1]
+        self.client: NamespaceNode = made[-1]
 
     @classmethod
     def create(cls, count: int, run_id: str, folder: Path, *, detached: bool = False) -> NamespaceNodes:
-        """`count` nodes and one for clients, all files in the folder. They end with this process, unless detached: then by `close` alone."""
+        """`count` nodes and one for clients, all files in the folder. They end with this process; detached ones by `close` alone."""
         if not 1 <= count <= MAX_NODES:
             raise UserMistake(f"there can be 1 to {MAX_NODES} nodes, not {count}")
         folder = folder.resolve()
@@ -67,7 +69,7 @@ class NamespaceNodes(Nodes):
             (folder / _STATE).write_bytes(msgspec.json.encode(state))
             return cls(folder, state, starter)
         except BaseException:
-            _end(starter)
+            _give_up(starter)
             raise
 
     @classmethod
@@ -87,19 +89,26 @@ class NamespaceNodes(Nodes):
         return find_state(self._keeper.pid, self._keeper.started) not in (None, "Z", "X")
 
     def close(self) -> None:
-        if self._starter is not None:
-            _end(self._starter)
+        """The outer process is waited for, not told to end: it ends behind everything else."""
+        if self._starter is not None and self._starter.stdin is not None:
+            self._starter.stdin.close()
         elif self.alive():
-            self._end_from_afar()
+            with suppress(EnvironmentFault):
+                self.client.ask(messages.EndAll(), messages.Done)
+        if self._starter is not None:
+            _wait_for_end(self._starter)
+        else:
+            self._wait_from_afar()
         (self.folder / SOCKET).unlink(missing_ok=True)
 
-    def _end_from_afar(self) -> None:
-        handle = os.pidfd_open(self._keeper.pid)
+    def _wait_from_afar(self) -> None:
         try:
-            if self.alive():
-                signal.pidfd_send_signal(handle, signal.SIGKILL)
-                if not select.select([handle], [], [], _PATIENCE)[0]:
-                    raise EnvironmentFault(f"the keeper, process {self._keeper.pid}, does not end; kill it with kill -9")
+            handle = os.pidfd_open(self._keeper.pid)
+        except ProcessLookupError:
+            return
+        try:
+            if self.alive() and not select.select([handle], [], [], _PATIENCE)[0]:
+                raise EnvironmentFault(f"the nodes' keeper does not end; kill it with kill -9 {self._keeper.pid}")
         finally:
             os.close(handle)
 
@@ -183,7 +192,7 @@ class NamespaceNode(Node):
     def _kill_group(self, process: Process) -> None:
         self.signal(process, signal.SIGKILL, group=True)
 
-    def _connection(self) -> messages.Connection:
+    def _connection(self) -> socket.socket:
         try:
             return messages.connect(self._socket, _PATIENCE)
         except (FileNotFoundError, ConnectionError):
@@ -203,14 +212,13 @@ class NamespaceNetwork(Network):
         self._node = node
 
     def block(self, sources: Sequence[str], ports: Sequence[int] = (), *, lease: float = LEASE) -> None:
-        self._node.ask(messages.Block(self._node.name, list(sources), list(ports)), messages.Done)
+        self._node.ask(messages.Block(self._node.name, sorted(rules_for(sources, ports))), messages.Done)
 
     def unblock_all(self) -> None:
         self._node.ask(messages.UnblockAll(self._node.name), messages.Done)
 
     def rules(self) -> frozenset[Rule]:
-        answer = self._node.ask(messages.AskRules(self._node.name), messages.Rules)
-        return frozenset(Rule(*rule) for rule in answer.rules)
+        return frozenset(self._node.ask(messages.AskRules(self._node.name), messages.Rules).rules)
 
 
 def available() -> str | None:
@@ -250,21 +258,22 @@ def _start_keeper(folder: Path, addresses: dict[str, str], *, detached: bool) ->
             raise EnvironmentFault(explain(words or "the keeper ended without a word", folder / "keeper.log"))
         return starter
     except BaseException:
-        _end(starter)
+        _give_up(starter)
         raise
 
 
-def _end(starter: subprocess.Popen[bytes]) -> None:
-    """The pipe's end is enough; the kill is for a keeper that hangs. The outer process is waited for, so all is gone after this."""
+def _give_up(starter: subprocess.Popen[bytes]) -> None:
     if starter.stdin is not None:
         starter.stdin.close()
-    else:
-        starter.kill()
+    starter.kill()
+    starter.wait()
+
+
+def _wait_for_end(starter: subprocess.Popen[bytes]) -> None:
     try:
-        starter.wait(_PATIENCE / 2)
+        starter.wait(_PATIENCE)
     except subprocess.TimeoutExpired:
-        starter.kill()
-        starter.wait(_PATIENCE / 2)
+        _give_up(starter)
 
 
 def _expect(answer: Answer, kind: type[_AnyAnswer]) -> _AnyAnswer:

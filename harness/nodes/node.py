@@ -65,6 +65,7 @@ class Node(ABC):
 
     name: str
     address: str
+    folder: str  # of its own, on the node: where commands run and what relative paths start from
     network: Network | None = None
 
     @abstractmethod

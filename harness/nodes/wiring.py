@@ -14,7 +14,7 @@ from typing import Any
 
 from pyroute2 import IPRoute
 
-from harness.nodes.network import CUT_PREFERENCE, LOCAL_PREFERENCE, LOCAL_TABLE, Rule, rules_for
+from harness.nodes.network import CUT_PREFERENCE, LOCAL_PREFERENCE, LOCAL_TABLE, Rule
 from harness.nodes.privacy import NEW_NETWORK, current_network, enter, new_network
 
 _BLACKHOLE = 6
@@ -49,14 +49,15 @@ class Wiring:
         finally:
             enter(self._home, NEW_NETWORK)
 
-    def block(self, node: str, sources: Sequence[str], ports: Sequence[int]) -> None:
+    def block(self, node: str, rules: Sequence[Rule]) -> None:
         with self.inside(node), IPRoute() as routes:
-            for rule in sorted(rules_for(sources, ports) - set(_rules(routes))):
+            for rule in sorted(set(rules) - set(_rules(routes))):
                 routes.rule("add", **_as_netlink(rule))
 
     def unblock_all(self, node: str) -> None:
+        """The narrowest first: asked to delete a wide rule, the kernel takes the first one that is no wider."""
         with self.inside(node), IPRoute() as routes:
-            for rule in _rules(routes):
+            for rule in reversed(_rules(routes)):
                 routes.rule("del", **_as_netlink(rule))
 
     def rules(self, node: str) -> list[Rule]:
@@ -110,5 +111,5 @@ def _from_netlink(message: Any) -> Rule | None:
     if message["action"] != _BLACKHOLE or message.get_attr("FRA_PRIORITY") != CUT_PREFERENCE:
         return None
     ends = [message.get_attr(f"FRA_{end}PORT_RANGE") for end in "DS"]
-    to_port, from_port = (end["start"] if end else 0 for end in ends)
+    to_port, from_port = (int(end.partition(":")[0]) if end else 0 for end in ends)
     return Rule(message.get_attr("FRA_SRC"), message.get_attr("FRA_IP_PROTO") or 0, to_port, from_port)

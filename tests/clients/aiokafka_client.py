@@ -8,13 +8,25 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition  # type: ignore[import-untyped]
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions  # type: ignore[import-untyped]
 from aiokafka.admin import NewTopic as AioNewTopic
-from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import BrokerResponseError, KafkaError
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType  # type: ignore[import-untyped]
+from aiokafka.errors import BrokerResponseError, KafkaError  # type: ignore[import-untyped]
 
-from tests.clients.interface import DEFAULT_LARGEST, LOCAL, PATIENCE, Client, Message, NewTopic, PartitionPlace, Reader, Received, Refused, check
+from tests.clients.interface import (
+    DEFAULT_LARGEST,
+    LOCAL,
+    PATIENCE,
+    Client,
+    Message,
+    NewTopic,
+    PartitionPlace,
+    Reader,
+    Received,
+    Refused,
+    check,
+)
 
 logging.getLogger("aiokafka").setLevel(logging.CRITICAL + 1)
 _PATIENCE_MS = int(PATIENCE * 1000)

@@ -8,8 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Consumer, ElectionType, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, ResourceType
-from confluent_kafka.admin import NewTopic as RdNewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.admin._resource import ResourceType
+from confluent_kafka.cimpl import NewPartitions
+from confluent_kafka.cimpl import NewTopic as RdNewTopic
 
 from tests.clients.interface import DEFAULT_LARGEST, LOCAL, PATIENCE, Message, NewTopic, Operator, PartitionPlace, Reader, Received, Refused
 
@@ -39,14 +42,15 @@ class ConfluentClient(Operator):
         largest: int = DEFAULT_LARGEST,
     ) -> list[int]:
         settings = {"acks": acks, "compression.type": codec, "enable.idempotence": idempotent, "message.max.bytes": largest}
+        settings |= {"batch.num.messages": 10} if idempotent else {}
         producer = Producer({**self._settings(), **settings, "linger.ms": 0, "delivery.timeout.ms": int(PATIENCE * 1000)}, logger=_SILENT)
         outcomes: dict[int, int | KafkaError] = {}
         for index, message in enumerate(messages):
-            given = {} if message.timestamp is None else {"timestamp": message.timestamp}
-            headers = list(message.headers) or None
+            given: dict[str, Any] = {} if message.timestamp is None else {"timestamp": message.timestamp}
+            headers: list[tuple[str, str | bytes | None]] = list(message.headers)
             try:
                 producer.produce(
-                    topic, message.value, message.key, partition, headers=headers, on_delivery=_outcome_to(outcomes, index), **given
+                    topic, message.value, message.key, partition, headers=headers or None, on_delivery=_outcome_to(outcomes, index), **given
                 )
             except KafkaException as problem:
                 raise _refused(problem.args[0]) from problem
@@ -54,7 +58,11 @@ class ConfluentClient(Operator):
         return [_offset(outcomes[index]) for index in range(len(messages))]
 
     def open_reader(self, topic: str, offset: int, *, partition: int = 0, max_wait_ms: int = 500, reset: str = "none") -> Reader:
-        settings = {"fetch.wait.max.ms": max_wait_ms, "auto.offset.reset": "error" if reset == "none" else reset, "fetch.message.max.bytes": 4096}
+        settings = {
+            "fetch.wait.max.ms": max_wait_ms,
+            "auto.offset.reset": "error" if reset == "none" else reset,
+            "fetch.message.max.bytes": 4096,
+        }
         return _ConfluentReader(self._consumer(settings), TopicPartition(topic, partition, offset))
 
     def ends(self, topic: str, partition: int = 0) -> tuple[int, int]:
@@ -74,10 +82,11 @@ class ConfluentClient(Operator):
             consumer.close()
 
     def create_topic(self, topic: NewTopic) -> None:
-        places = {} if topic.assignment is None else {"replica_assignment": [list(topic.assignment[i]) for i in sorted(topic.assignment)]}
-        counted = {} if places else {"replication_factor": topic.replicas}
-        partitions = len(topic.assignment) if topic.assignment is not None else topic.partitions
-        new = RdNewTopic(topic.name, partitions, config=dict(topic.configs or {}), **counted, **places)
+        how: dict[str, Any] = {"num_partitions": topic.partitions, "replication_factor": topic.replicas}
+        if topic.assignment is not None:
+            places = [list(topic.assignment[index]) for index in sorted(topic.assignment)]
+            how = {"num_partitions": len(places), "replica_assignment": places}
+        new = RdNewTopic(topic.name, config=dict(topic.configs or {}), **how)
         self._settle(self._admin.create_topics([new], operation_timeout=PATIENCE)[topic.name])
 
     def delete_topic(self, name: str) -> None:
@@ -122,7 +131,12 @@ class ConfluentClient(Operator):
         return described.controller.id, {node.id for node in described.nodes}
 
     def _settings(self) -> dict[str, Any]:
-        return {"bootstrap.servers": self.bootstrap, "log_level": 0, "broker.address.family": "v4", "topic.metadata.refresh.fast.interval.ms": 50}
+        return {
+            "bootstrap.servers": self.bootstrap,
+            "log_level": 0,
+            "broker.address.family": "v4",
+            "topic.metadata.refresh.fast.interval.ms": 50,
+        }
 
     def _consumer(self, settings: dict[str, Any]) -> Consumer:
         fixed = {"group.id": "by-hand", "enable.auto.commit": False, "enable.partition.eof": False}

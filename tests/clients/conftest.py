@@ -7,10 +7,12 @@ their own.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import cast
 
 import pytest
 
+from harness.systems.cluster_plan import Setting
 from harness.systems.local_cluster import LocalCluster
 from tests.clients.aiokafka_client import AiokafkaClient
 from tests.clients.confluent_client import ConfluentClient
@@ -21,9 +23,22 @@ from tests.clients.running import Running
 LIBRARIES = (ConfluentClient, KafkaPythonClient, AiokafkaClient)
 
 
-@pytest.fixture(scope="session", params=[1, 3], ids=["1-node", "3-nodes"])
+@dataclass(frozen=True, slots=True)
+class Layout:
+    nodes: int
+    settings: tuple[tuple[str, Setting], ...] = ()
+
+
+ONE, THREE = Layout(1), Layout(3)
+ONE_NODE = pytest.mark.parametrize("running", [ONE], ids=["1-node"], indirect=True)
+THREE_NODES = pytest.mark.parametrize("running", [THREE], ids=["3-nodes"], indirect=True)
+
+
+@pytest.fixture(scope="session", params=[ONE, THREE], ids=["1-node", "3-nodes"])
 def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with LocalCluster.create(tmp_path_factory.mktemp("cluster") / "data", nodes=request.param) as cluster:
+    layout = cast(Layout, request.param)
+    directory = tmp_path_factory.mktemp("cluster") / "data"
+    with LocalCluster.create(directory, nodes=layout.nodes, settings=dict(layout.settings)) as cluster:
         yield Running(cluster)
         ended = [node for node in cluster.ids if not cluster.alive(node)]
         assert not ended, f"brokers {ended} ended while they were tested"

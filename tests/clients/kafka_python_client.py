@@ -13,7 +13,19 @@ from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 from kafka.errors import BrokerResponseError, KafkaError
 
 from tests.clients import kafka_python_codecs
-from tests.clients.interface import DEFAULT_LARGEST, LOCAL, PATIENCE, Message, NewTopic, Operator, PartitionPlace, Reader, Received, Refused, check
+from tests.clients.interface import (
+    DEFAULT_LARGEST,
+    LOCAL,
+    PATIENCE,
+    Message,
+    NewTopic,
+    Operator,
+    PartitionPlace,
+    Reader,
+    Received,
+    Refused,
+    check,
+)
 
 logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)
 kafka_python_codecs.lend()
@@ -85,7 +97,9 @@ class KafkaPythonClient(Operator):
         options: dict[str, Any] = {"num_partitions": topic.partitions, "replication_factor": topic.replicas}
         if topic.assignment is not None:
             options["assignments"] = {index: list(replicas) for index, replicas in topic.assignment.items()}
-        answer = _call(lambda: self._admin.create_topics({topic.name: options | {"configs": dict(topic.configs or {})}}, raise_errors=False))
+        answer = _call(
+            lambda: self._admin.create_topics({topic.name: options | {"configs": dict(topic.configs or {})}}, raise_errors=False)
+        )
         for each in answer["topics"]:
             check(each["error_code"], each["error_message"])
 

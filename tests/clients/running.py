@@ -37,7 +37,7 @@ class Running:
 
     def new_topic(self, *, partitions: int = 1, replicas: list[int] | None = None, **configs: object) -> str:
         """A topic that every broker knows; settings with _ for the dots."""
-        name = f"topic-{next(_numbers)}"
+        name = f"of-a-test-{next(_numbers)}"
         places = [] if replicas is None else [CreatableReplicaAssignment(index, replicas) for index in range(partitions)]
         settings = [CreatableTopicConfig(key.replace("_", "."), str(value)) for key, value in configs.items()]
         counted = (partitions, -1) if replicas is None else (-1, -1)
@@ -56,7 +56,7 @@ class Running:
         )
 
     def unused_name(self) -> str:
-        return f"topic-{next(_numbers)}"
+        return f"of-a-test-{next(_numbers)}"
 
     def topic(self, name: str, node: int = 1) -> MetadataResponseTopic:
         with self.wire(node) as wire:

@@ -9,6 +9,7 @@ from broker_impl.protocol.messages.find_coordinator import FindCoordinatorReques
 from broker_impl.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from tests.clients.aiokafka_client import AiokafkaClient
 from tests.clients.confluent_client import ConfluentClient
+from tests.clients.conftest import THREE_NODES
 from tests.clients.interface import Client, Message, NewTopic, Operator, Refused
 from tests.clients.kafka_python_client import KafkaPythonClient
 from tests.clients.running import Running, wait_until
@@ -177,18 +178,20 @@ def test_a_setting_that_makes_no_sense_is_refused(client: Operator, running: Run
 
 
 def test_the_cluster_is_described(client: Client, running: Running) -> None:
-    controller, brokers = client.brokers()
-    assert brokers == set(running.nodes)
-    assert controller == running.cluster.controller()
+    wait_until(lambda: client.brokers() == (running.cluster.controller(), set(running.nodes)), "all to agree on the cluster")
 
 
 def test_every_broker_tells_the_same_about_the_cluster(running: Running) -> None:
-    answers = []
-    for node in running.nodes:
+    def told(node: int) -> tuple[str | None, int, tuple[int, ...]]:
         with running.wire(node) as wire:
             answer = wire.ask(MetadataRequest([]), MetadataResponse)
-            answers.append((answer.cluster_id, answer.controller_id, sorted(broker.port for broker in answer.brokers)))
-    assert len({str(answer) for answer in answers}) == 1
+        return answer.cluster_id, answer.controller_id, tuple(sorted(broker.port for broker in answer.brokers))
+
+    ports = tuple(sorted(node.port for node in running.cluster.plan.nodes))
+    cluster = running.cluster.plan.cluster_id
+    wait_until(
+        lambda: {told(node) for node in running.nodes} == {(cluster, running.cluster.controller(), ports)}, "all brokers to tell the same"
+    )
 
 
 @OPERATORS
@@ -206,10 +209,9 @@ def test_an_unknown_partition_has_no_election(client: Operator, running: Running
     assert refusal.value.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
+@THREE_NODES
 @OPERATORS
 def test_leadership_goes_back_to_the_preferred_replica(client: Operator, running: Running) -> None:
-    if len(running.nodes) == 1:
-        pytest.skip("one broker has nobody to hand leadership to")
     preferred = next(node for node in running.nodes if node != running.cluster.controller())
     others = [node for node in running.nodes if node != preferred]
     topic = running.new_topic(replicas=[preferred, *others])
@@ -223,9 +225,7 @@ def test_leadership_goes_back_to_the_preferred_replica(client: Operator, running
 
 @pytest.mark.parametrize("client", [KafkaPythonClient], ids=lambda library: library.name, indirect=True)
 def test_the_quorum_is_described(client: KafkaPythonClient, running: Running) -> None:
-    leader, voters = client.quorum()
-    assert leader == running.cluster.controller()
-    assert voters == set(running.nodes)
+    wait_until(lambda: client.quorum() == (running.cluster.controller(), set(running.nodes)), "all to agree on the quorum")
 
 
 @pytest.mark.parametrize("version", range(5))

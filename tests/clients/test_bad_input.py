@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -175,15 +176,11 @@ def test_counts_and_lengths_that_lie_close_their_connection(
 def test_promised_bytes_that_never_come_cost_no_memory(running: Running, bystander: WireClient) -> None:
     """Four bytes say that 90 MB follow, on as many connections as memory for large requests allows."""
     before = running.metric("resident_bytes")
-    liars = [running.wire() for _ in range(5)]
-    try:
-        for liar in liars:
-            liar.send_bytes(struct.pack(">i", 90 * MEGABYTE) + bytes(100))
-        _serves(bystander)
+    with ExitStack() as liars:
+        for _ in range(5):
+            liars.enter_context(running.wire()).send_bytes(struct.pack(">i", 90 * MEGABYTE) + bytes(100))
+        wait_until(lambda: running.metric("reserved_bytes") >= 400 * MEGABYTE, "the promises to be believed")
         assert running.metric("resident_bytes") - before < 50 * MEGABYTE
-    finally:
-        for liar in liars:
-            liar.__exit__(None, None, None)
 
 
 def test_a_request_that_arrives_byte_by_byte_is_served(running: Running, bystander: WireClient) -> None:
@@ -223,10 +220,11 @@ def test_a_fetch_that_nobody_waits_for_any_more_is_forgotten(running: Running) -
     topic = running.new_topic()
     leader = running.leader(topic)
     before = running.metric("delayed_fetches", leader)
-    for _ in range(20):
-        with running.wire(leader) as wire:
+    with ExitStack() as clients:
+        for _ in range(50):
+            wire = clients.enter_context(running.wire(leader))
             wire.send(FETCH, 12, fetch_body(topic, 0, 0, -1, -1, 1 << 20, HUGE, 12))
-            wire.send(API_VERSIONS, 99, b"")
+        wait_until(lambda: running.metric("delayed_fetches", leader) > before + 40, "the fetches to be parked")
     wait_until(lambda: running.metric("delayed_fetches", leader) < before + 10, "the fetches to be forgotten")
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from broker_impl.protocol.errors import ErrorCode
 from broker_impl.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from tests.clients.conftest import THREE_NODES
 from tests.clients.interface import Client, Message
 from tests.clients.running import Running, wait_until
 from tests.clients.wire import WireClient, batch_of, produce_body, values_of
@@ -133,9 +134,8 @@ def test_all_five_are_known_after_a_clean_stop_and_restart(running: Running) -> 
     assert _end(running, topic) == end
 
 
+@THREE_NODES
 def test_all_five_are_known_to_the_next_leader(running: Running) -> None:
-    if len(running.nodes) == 1:
-        pytest.skip("one broker has no other leader")
     topic = running.new_topic()
     with running.wire_to_leader(topic) as wire:
         producer = wire.new_producer()

@@ -13,8 +13,14 @@ from broker_impl.protocol.messages.describe_quorum import (
     DescribeQuorumResponse,
     DescribeQuorumTopic,
 )
+from broker_impl.protocol.messages.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    TopicRequest,
+)
 from broker_impl.protocol.messages.list_offsets import (
     LATEST,
+    MAX_TIMESTAMP,
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
@@ -28,18 +34,20 @@ from broker_impl.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from broker_impl.protocol.produce import parse_produce_response
-from tests.clients.running import Running
+from tests.clients.conftest import THREE_NODES
+from tests.clients.running import Running, wait_until
 from tests.clients.wire import WireClient, batch_of, fetch_body, produce_body, values_of
 
+START = 1_700_000_000_000
 Ask = Callable[[WireClient, str, int], int]
 PRODUCE, FETCH = 0, 1
 
 
+@THREE_NODES
 def test_a_follower_refuses_a_produce_and_names_the_leader(running: Running) -> None:
     leader, follower, topic = _two(running)
     with running.wire(follower) as wire:
         wire.send(PRODUCE, 10, produce_body({topic: [(0, batch_of(b"value"))]}))
-
 
         answer = parse_produce_response(*wire.receive(PRODUCE, 10), 10)
     result = answer.topics[0][1][0]
@@ -48,6 +56,7 @@ def test_a_follower_refuses_a_produce_and_names_the_leader(running: Running) -> 
     assert [(each.node_id, each.port) for each in answer.node_endpoints] == [(leader, running.cluster.plan.nodes[leader - 1].port)]
 
 
+@THREE_NODES
 def test_a_follower_refuses_a_fetch_and_names_the_leader(running: Running) -> None:
     leader, follower, topic = _two(running)
     topic_id = running.topic(topic).topic_id
@@ -67,6 +76,11 @@ def _fetch(wire: WireClient, topic: str, epoch: int) -> int:
 def _list_offsets(wire: WireClient, topic: str, epoch: int) -> int:
     wanted = ListOffsetsTopic(topic, [ListOffsetsPartition(0, epoch, LATEST)])
     return wire.ask(ListOffsetsRequest(topics=[wanted]), ListOffsetsResponse).topics[0].partitions[0].error_code
+
+
+def _listed(wire: WireClient, topic: str, timestamp: int) -> int:
+    wanted = ListOffsetsTopic(topic, [ListOffsetsPartition(0, -1, timestamp)])
+    return wire.ask(ListOffsetsRequest(topics=[wanted]), ListOffsetsResponse).topics[0].partitions[0].offset
 
 
 def _epoch_end(wire: WireClient, topic: str, epoch: int) -> int:
@@ -127,22 +141,57 @@ def test_versions_that_cannot_ask_by_id_say_so(running: Running, version: int) -
     assert answer.topics[0].error_code in (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INVALID_REQUEST)
 
 
+@THREE_NODES
+def test_nobody_is_told_of_what_is_not_committed(running: Running) -> None:
+    """The in-sync set is too small for the topic: what the leader takes with acks=1 waits above the high watermark."""
+    leader, follower, _topic = _two(running)
+    topic = running.new_topic(replicas=[leader, follower], min_insync_replicas=2)
+    with running.wire(leader) as wire:
+        wire.produce(topic, batch_of(b"committed", timestamp=START))
+        running.stop(follower)
+        wait_until(lambda: len(running.topic(topic, leader).partitions[0].isr_nodes) == 1, "the follower to leave the in-sync set")
+        assert wire.produce(topic, batch_of(b"refused")).error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+        assert wire.produce(topic, batch_of(b"not yet", timestamp=START + 1000), acks=1).base_offset == 1
+        assert values_of(wire.fetch(topic, 0)) == [b"committed"]
+        assert [_listed(wire, topic, timestamp) for timestamp in (LATEST, MAX_TIMESTAMP, START + 1, START)] == [1, -1, -1, 0]
+        running.start(follower)
+        running.wait_in_sync(topic)
+        wait_until(lambda: _listed(wire, topic, LATEST) == 2, "the second message to be committed")
+        assert [_listed(wire, topic, timestamp) for timestamp in (MAX_TIMESTAMP, START + 1)] == [1, 1]
+
+
+def test_partitions_are_described_in_pages_each_once(running: Running) -> None:
+    topics = sorted(running.new_topic(partitions=3) for _ in range(3))
+    described: list[tuple[str | None, int]] = []
+    cursor = None
+    with running.wire() as wire:
+        while True:
+            request = DescribeTopicPartitionsRequest([TopicRequest(topic) for topic in topics], 3, cursor)
+            answer = wire.ask(request, DescribeTopicPartitionsResponse)
+            assert all(topic.partitions for topic in answer.topics), "no page names a topic it tells nothing about"
+            described += [(topic.name, partition.partition_index) for topic in answer.topics for partition in topic.partitions]
+            cursor = answer.next_cursor
+            if cursor is None:
+                break
+    assert described == [(topic, index) for topic in topics for index in range(3)]
+
+
 def test_every_broker_can_describe_the_quorum(running: Running) -> None:
     """A client asks whom it is connected to; where the controller is need not concern it."""
     request = DescribeQuorumRequest([DescribeQuorumTopic("__cluster_metadata", [DescribeQuorumPartition(0)])])
-    for node in running.nodes:
+
+    def told(node: int) -> tuple[int, int, list[int]]:
         with running.wire(node) as wire:
-            answer = wire.ask(request, DescribeQuorumResponse)
-        partition = answer.topics[0].partitions[0]
-        assert (partition.error_code, partition.leader_id) == (ErrorCode.NONE, running.cluster.controller())
-        assert [voter.replica_id for voter in partition.current_voters] == running.nodes
-        assert partition.high_watermark > 0
+            partition = wire.ask(request, DescribeQuorumResponse).topics[0].partitions[0]
+        return partition.error_code, partition.leader_id, [voter.replica_id for voter in partition.current_voters]
+
+    for node in running.nodes:
+        expected = (ErrorCode.NONE, running.cluster.controller(), running.nodes)
+        wait_until(lambda node=node, expected=expected: told(node) == expected, f"node {node} to describe the quorum")  # type: ignore[misc]
 
 
 def _two(running: Running) -> tuple[int, int, str]:
     """A leader, a follower of it and the topic."""
-    if len(running.nodes) == 1:
-        pytest.skip("one broker has no followers")
     topic = running.new_topic()
     leader = running.leader(topic)
     return leader, next(node for node in running.nodes if node != leader), topic

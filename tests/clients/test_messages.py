@@ -131,5 +131,3 @@ def test_replicas_hold_the_same_bytes(client: Client, running: Running) -> None:
     running.wait_in_sync(topic)
     stored = {(running.folder(topic, node=node) / ("0" * 20 + ".log")).read_bytes() for node in running.nodes}
     assert len(stored) == 1
-
-

@@ -12,8 +12,15 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
-from broker_impl.protocol.fetch import FetchedPartition, FetchPartition, FetchRequest, FetchResponse, FetchTopic
-from broker_impl.protocol.fetch import encode_fetch_request, parse_fetch_response
+from broker_impl.protocol.fetch import (
+    FetchedPartition,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    encode_fetch_request,
+    parse_fetch_response,
+)
 from broker_impl.protocol.frames import frame_request, parse_response_header
 from broker_impl.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from broker_impl.protocol.produce import ProducedPartition, ProduceRequest, ProduceResponse, encode_produce_request, parse_produce_response

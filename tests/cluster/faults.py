@@ -1,4 +1,5 @@
-"""What is done to the brokers of a storm, and when: a seeded schedule of kills, pauses and clean stops, and the hand that carries it out.
+"""What is done to the brokers of a storm, and when: a seeded schedule of kills, pauses, clean stops and elections, and the hand that
+carries it out.
 
 The seed fixes time, kind, role and length. Which node that is, is found when the fault strikes (leaders move), among those that are
 still well. Faults overlap, so it happens that nobody is left; a schedule may also ask for it.
@@ -10,13 +11,14 @@ import heapq
 import itertools
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from harness.systems.local_cluster import LocalCluster
+from tests.cluster.watching import Watch
 
-Kind = Literal["kill", "pause", "stop"]
+Kind = Literal["kill", "pause", "stop", "elect"]
 Role = Literal["leader", "follower", "controller", "two", "all"]
 
 STOP_PATIENCE = 2.0
@@ -25,7 +27,7 @@ STOP_PATIENCE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`length`: how long the node is away; a clean stop takes its own time on top."""
+    """`length`: how long the node is away; a clean stop takes its own time on top. An election moves leaders home and takes nobody away."""
 
     at: float
     kind: Kind
@@ -33,7 +35,7 @@ class Fault:
     length: float
 
 
-def seeded_faults(seed: int, seconds: float, *, kinds: Sequence[Kind] = ("kill", "pause", "stop")) -> list[Fault]:
+def seeded_faults(seed: int, seconds: float, *, kinds: Sequence[Kind] = ("kill", "pause", "stop", "elect")) -> list[Fault]:
     """About one every three seconds. Pauses last 2 to 6 s: some are shorter than a broker's session of 3 s, most are longer."""
     rng = random.Random(seed)
     faults = []
@@ -50,9 +52,9 @@ def seeded_faults(seed: int, seconds: float, *, kinds: Sequence[Kind] = ("kill",
 class Nemesis:
     """Strikes and heals. Invariant: `_away` has exactly the nodes that a fault of ours holds down."""
 
-    def __init__(self, cluster: LocalCluster, leaders: Callable[[], set[int]], seed: int) -> None:
+    def __init__(self, cluster: LocalCluster, watch: Watch, seed: int) -> None:
         self._cluster = cluster
-        self._leaders = leaders
+        self._watch = watch
         self._random = random.Random(seed)
         self._away: set[int] = set()
         self.story: list[str] = []
@@ -77,6 +79,9 @@ class Nemesis:
                 self.story.append(f"{time.monotonic() - started:6.1f} {fault.kind} {fault.role} {struck} over")
 
     def _strike(self, fault: Fault) -> list[int]:
+        if fault.kind == "elect":
+            self._watch.elect_preferred()
+            return []
         nodes = self._choose(fault.role)
         for node in nodes:
             if fault.kind == "pause":
@@ -108,7 +113,7 @@ class Nemesis:
     def _suited(self, role: Role, well: list[int]) -> set[int]:
         if role == "controller":
             return self._controllers(well)
-        leaders = self._leaders()
+        leaders = self._watch.leaders()
         return leaders if role == "leader" else set(self._cluster.ids) - leaders
 
     def _controllers(self, well: list[int]) -> set[int]:

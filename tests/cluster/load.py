@@ -61,6 +61,8 @@ CONSUMER: dict[str, Any] = CLIENT | {
 
 Placed = tuple[int, int, str]
 """(partition, offset, value)"""
+Acked = tuple[int, int | None, str]
+"""Without an offset where the client concluded from a later acknowledgement that this message is stored, too."""
 
 
 def silent_logger() -> logging.Logger:
@@ -74,7 +76,7 @@ def silent_logger() -> logging.Logger:
 class Seen:
     """What the clients know at the end. `failed`: value and error; such a message may be in the log, once, or not."""
 
-    acked: list[Placed] = field(default_factory=list)
+    acked: list[Acked] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
     read: list[Placed] = field(default_factory=list)
     fatal: list[str] = field(default_factory=list)
@@ -167,7 +169,7 @@ class _Clients:
         """Until every message has a fate and the consumer has read what was acknowledged."""
         for producer in self._producers:
             producer.flush(FLUSH_DEADLINE)
-        unread = {placed[:2] for placed in self.seen.acked} - {placed[:2] for placed in self.seen.read}
+        unread = {placed[:2] for placed in self.seen.acked if placed[1] is not None} - {placed[:2] for placed in self.seen.read}
         deadline = time.monotonic() + READ_DEADLINE
         while unread and time.monotonic() < deadline:
             for message in self._consumer.consume(1000, 0.1):

@@ -22,7 +22,7 @@ TOPIC = "storm"
 SETTINGS: Mapping[str, Setting] = {
     "replica.lag.time.max.ms": 2000,
     "log.segment.bytes": 128 * 1024,
-    "metadata.log.max.record.bytes.between.snapshots": 16 * 1024,
+    "metadata.log.max.record.bytes.between.snapshots": 1024,
     "replica.high.watermark.checkpoint.interval.ms": 1000,
 }
 """Short, so that a storm of seconds sees ISRs shrink, segments roll and metadata snapshots."""
@@ -53,7 +53,7 @@ def storm(
     with cluster:
         create_topic(cluster, TOPIC, partitions, topic_settings)
         watch = Watch(cluster, TOPIC)
-        nemesis = Nemesis(cluster, watch.leaders, seed)
+        nemesis = Nemesis(cluster, watch, seed)
         with Load(cluster.bootstrap, TOPIC, partitions, directory / "seen.json") as load:
             load.await_more(100)
             rage(nemesis, load)

@@ -57,4 +57,3 @@ def flip_a_byte(log: Path) -> None:
 def events(cluster: LocalCluster, node: int, name: str) -> list[dict]:
     lines = (json.loads(line) for line in cluster.log_path(node).read_text().splitlines() if line.startswith("{"))
     return [line for line in lines if line.get("event") == name and line.get("topic") == "rotten"]
-

@@ -17,8 +17,8 @@ from confluent_kafka.cimpl import NewTopic
 from harness.systems.local_cluster import LocalCluster
 from tests.cluster.load import Load, read_all
 from tests.cluster.storm import SETTINGS
-from tests.cluster.topics import administer, create_topic, refusal
-from tests.cluster.verdict import broken_promises, log_bytes
+from tests.cluster.topics import administer, create_topic, refusal, topics_of
+from tests.cluster.verdict import broken_promises, differing_replicas
 from tests.cluster.watching import DEADLINE, Watch, eventually
 
 UNSHARE = ["unshare", "--map-root-user", "--user", "--mount"]
@@ -46,8 +46,7 @@ def cluster(tmp_path):
 
 
 def test_a_full_disk_refuses_writes_and_nothing_else_until_there_is_room(cluster, tmp_path):
-    admin = administer(cluster.bootstrap)
-    admin.create_topics([NewTopic("alone", 1, replica_assignment=[[1]])])["alone"].result(DEADLINE)
+    assign(cluster, "alone", [[1]])
     create_topic(cluster, "together", 3)
     watch = Watch(cluster, "together")
     message = b"x" * 50_000
@@ -58,18 +57,27 @@ def test_a_full_disk_refuses_writes_and_nothing_else_until_there_is_room(cluster
         eventually(lambda: refusal(cluster, "alone", message) == "KAFKA_STORAGE_ERROR", "the write is refused")
         stored = read_all(cluster.bootstrap, "alone", 1)
         assert stored
-        eventually(lambda: 1 not in watch.isr_members(), "the others go on without node 1")
+        eventually(lambda: not watch.follows(1), "the others go on without node 1")
+        assign(cluster, "elsewhere", [[2, 3]] * 100)
+        eventually(lambda: "quorum-disk-full" in cluster.log_path(1).read_text(), "its metadata log is full too")
         load.await_more(100)
         assert cluster.alive(1)
         assert read_all(cluster.bootstrap, "alone", 1)[: len(stored)] == stored
         ballast.unlink()
         eventually(lambda: refusal(cluster, "alone", message) is None, "there is room again")
         eventually(watch.all_isrs_full, "node 1 catches up")
+        eventually(lambda: "elsewhere" in topics_of(cluster.plan.nodes[0].address), "and with the metadata too")
         seen = load.finish()
     assert broken_promises(seen, read_all(cluster.bootstrap, "together", 3)) == []
     homes = [inside(cluster, node) for node in cluster.ids]
-    for partition in range(3):
-        eventually(lambda index=partition: len({log_bytes(home, "together", index) for home in homes}) == 1, "the replicas are alike")
+    eventually(lambda: differing_replicas(homes, "together", 3) == [], "the replicas are alike")
+
+
+def assign(cluster: LocalCluster, topic: str, replicas: list[list[int]]) -> None:
+    """A topic whose partitions lie where they are told to."""
+    admin = administer(cluster.bootstrap)
+    new = NewTopic(topic, len(replicas), replica_assignment=replicas)
+    admin.create_topics([new], operation_timeout=30, request_timeout=60)[topic].result(DEADLINE)
 
 
 def inside(cluster: LocalCluster, node: int) -> Path:

@@ -1,13 +1,14 @@
 """What acks=all and idempotence promise, held against what clients saw and what lies on the disks. Pure, but for reading files.
 
-A failed message may be stored or not, but never twice. An acknowledged one is stored once, where the acknowledgement says. What a consumer
+A failed message may be stored or not, but never twice. An acknowledged one is stored once, where the acknowledgement says (a client that
+concludes from a later acknowledgement that an earlier message is stored does not know where). What a consumer
 was shown stays. Messages of one producer to one partition keep their order. Replicas hold the same bytes.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tests.cluster.load import Placed, Seen
@@ -18,8 +19,12 @@ SHOWN = 10
 def broken_promises(seen: Seen, final: Sequence[Placed]) -> list[str]:
     """One sentence for each promise that was broken; `final` is the log at the end."""
     stored = {(partition, offset): value for partition, offset, value in final}
+    values = set(stored.values())
     return [
-        *_sentences("lost", [placed for placed in seen.acked if stored.get(placed[:2]) != placed[2]]),
+        *_sentences("lost", [placed for placed in seen.acked if placed[2] not in values]),
+        *_sentences(
+            "stored elsewhere", [(at, offset, value) for at, offset, value in seen.acked if _is_elsewhere(stored, at, offset, value)]
+        ),
         *_sentences("stored twice", [value for value, times in Counter(value for _, _, value in final).items() if times > 1]),
         *_sentences("acknowledged twice", [value for value, times in Counter(value for _, _, value in seen.acked).items() if times > 1]),
         *_sentences("read, but not there any more", [placed for placed in seen.read if stored.get(placed[:2]) != placed[2]]),
@@ -49,6 +54,10 @@ def log_bytes(data: Path, topic: str, partition: int) -> bytes:
 
 def log_size(data: Path, topic: str, partition: int) -> int:
     return sum(path.stat().st_size for path in (data / f"{topic}-{partition}").glob("*.log"))
+
+
+def _is_elsewhere(stored: Mapping[tuple[int, int], str], partition: int, offset: int | None, value: str) -> bool:
+    return offset is not None and stored.get((partition, offset)) != value
 
 
 def _disorder(final: Sequence[Placed]) -> list[str]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from confluent_kafka import KafkaException
+from confluent_kafka import ElectionType, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from harness.systems.local_cluster import LocalCluster
@@ -47,9 +47,14 @@ class Watch:
         known = self.partitions().get(partition)
         return known.leader if known is not None else -1
 
-    def isr_members(self) -> set[int]:
-        """Those who are in any ISR."""
-        return {member for partition in self.partitions().values() for member in partition.isrs}
+    def follows(self, node: int) -> bool:
+        """Whether it is in the ISR of a partition that another node leads, or nobody tells."""
+        partitions = self.partitions().values()
+        return not partitions or any(node in one.isrs and node != one.leader for one in partitions)
+
+    def elect_preferred(self) -> None:
+        """Asks for it, and does not wait for the answer."""
+        self._client.elect_leaders(ElectionType.PREFERRED)
 
     def all_isrs_full(self) -> bool:
         partitions = self.partitions().values()

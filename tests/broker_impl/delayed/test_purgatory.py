@@ -93,6 +93,15 @@ def test_ended_operations_do_not_stay_under_keys_that_are_never_checked() -> Non
     assert (waiting.pending(), waiting.watched_keys()) == (0, 0)
 
 
+def test_a_key_is_watched_as_long_as_something_waits_for_it() -> None:
+    waiting, _ = purgatory()
+    op = Waiting()
+    waiting.complete_or_watch(op, ["a"], 1.0)
+    assert (waiting.watches("a"), waiting.watches("b")) == (True, False)
+    op.complete()
+    assert not waiting.watches("a")
+
+
 def test_an_operation_may_end_itself_while_it_is_tried() -> None:
     class Impatient(Waiting):
         __slots__ = ()

@@ -7,11 +7,14 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
 import uvloop
 
 from broker_impl.machine.disk import RealDisk
 from broker_impl.machine.journal import Journal
-from broker_impl.network.connection import Exchange
+from broker_impl.network import server as server_module
+from broker_impl.network.connection import INITIAL_BUFFER, ROOMY_BUFFER, Exchange
+from broker_impl.network.outlet import SMALL_RANGE
 from broker_impl.network.server import Limits, Server
 from broker_impl.storage.log import LogSlice
 
@@ -285,6 +288,28 @@ def test_records_go_from_the_file_to_a_slow_reader_whole_and_in_order(tmp_path: 
     run(scenario)
 
 
+def test_small_and_large_stretches_of_a_file_leave_in_the_order_given(tmp_path: object) -> None:
+    async def scenario() -> None:
+        content = bytes(range(256)) * 1024
+        file = RealDisk().open(f"{tmp_path}/segment", create=True)
+        file.pwrite(content, 0)
+        sizes = [1, SMALL_RANGE, SMALL_RANGE + 1, 100, 200_000, 0, 7]
+
+        def serve(view: memoryview, exchange: Exchange) -> bool:
+            exchange.reply([sum(sizes).to_bytes(4, "big"), *(LogSlice(file, 3, size) for size in sizes)])
+            return True
+
+        async with serving(serve) as (_server, port):
+            reader, writer = await connect(port)
+            writer.write(frame(b"fetch-it") * 3)
+            for _ in range(3):
+                assert await read_frame(reader) == b"".join(content[3 : 3 + size] for size in sizes)
+            writer.close()
+        file.close()
+
+    run(scenario)
+
+
 def test_a_file_that_ends_early_ends_the_connection(tmp_path: object) -> None:
     async def scenario() -> None:
         file = RealDisk().open(f"{tmp_path}/segment", create=True)
@@ -321,5 +346,69 @@ def test_a_reply_to_a_client_that_left_does_nothing() -> None:
             exchange = recorder.waiting[0][1]
             assert exchange.closed
             exchange.reply([frame(b"too late")])
+
+    run(scenario)
+
+
+def test_a_promised_length_alone_takes_no_memory() -> None:
+    async def scenario() -> None:
+        async with serving(echo) as (server, port):
+            _reader, writer = await connect(port)
+            writer.write((1 << 20).to_bytes(4, "big") + b"and no more")
+            await eventually(lambda: server.reserved_bytes > 1 << 20)
+            (connection,) = server._connections
+            assert len(connection._view) == INITIAL_BUFFER
+            writer.close()
+
+    run(scenario)
+
+
+def test_who_stops_in_the_middle_of_a_request_gives_way_to_who_waits_for_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "SWEEP_S", 0.05)
+    limits = Limits(connections=10, request_bytes=1 << 20, queued_bytes=3 << 19, owed_answers=8, idle_s=600.0)
+
+    async def scenario() -> None:
+        async with serving(echo, limits) as (server, port):
+            stalled_reader, stalled = await connect(port)
+            stalled.write((1 << 20).to_bytes(4, "big") + b"and no more")
+            await eventually(lambda: server.reserved_bytes > 1 << 20)
+            reader, writer = await connect(port)
+            writer.write(frame(b"x" * (1 << 20)))
+            assert await read_frame(reader) == b"x" * (1 << 20)
+            assert await ended(stalled_reader)
+            writer.close()
+            stalled.close()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(("queued_bytes", "granted"), [(8 << 20, ROOMY_BUFFER), (ROOMY_BUFFER - 1, 0)])
+def test_a_connection_that_fills_its_buffer_gets_a_larger_one_where_there_is_memory(queued_bytes: int, granted: int) -> None:
+    limits = Limits(connections=10, request_bytes=1 << 20, queued_bytes=queued_bytes, owed_answers=100_000, idle_s=600.0)
+
+    async def scenario() -> None:
+        async with serving(echo, limits) as (server, port):
+            reader, writer = await connect(port)
+            for _ in range(20):
+                writer.write(frame(b"x" * 1000) * 500)
+                for _ in range(500):
+                    assert len(await read_frame(reader)) == 1000
+            assert server.reserved_bytes == granted
+            writer.close()
+
+    run(scenario)
+
+
+def test_a_request_is_told_when_its_client_is_gone() -> None:
+    async def scenario() -> None:
+        recorder, lost = Recorder(), asyncio.Event()
+        async with serving(recorder.serve) as (_server, port):
+            _reader, writer = await connect(port)
+            writer.write(frame(b"parked--"))
+            await recorder.until(1)
+            recorder.waiting[0][1].when_lost(lost.set)
+            writer.close()
+            async with asyncio.timeout(DEADLINE_S):
+                await lost.wait()
 
     run(scenario)

@@ -1,3 +1,4 @@
+import errno
 from random import Random
 
 import pytest
@@ -6,7 +7,7 @@ from hypothesis import strategies as st
 
 from broker_impl.machine.disk import RealDisk
 from broker_impl.quorum.raft import Entry, HardState, Ready, Snapshot
-from broker_impl.quorum.raft_log import RaftLog, RaftLogDamaged
+from broker_impl.quorum.raft_log import DiskFull, RaftLog, RaftLogDamaged
 from tests.broker_impl.forgetful_disk import ForgetfulDisk
 from tests.broker_impl.quorum.power_loss_disk import PowerLossDisk, PowerLost
 
@@ -186,6 +187,36 @@ def test_after_a_failed_write_nothing_is_tried_again():
         log.persist(ready(*entries(1, 1)))
 
 
+class CrampedDisk(PowerLossDisk):
+    """Has room for so many more writes; the one that does not fit leaves half of itself behind."""
+
+    room = 1_000_000
+
+    def write_atomically(self, path, data, *, sync=True):
+        self.take_room()
+        super().write_atomically(path, data, sync=sync)
+
+    def open(self, path, *, create=False):
+        file = super().open(path, create=create)
+        whole = file.pwrite
+
+        def pwrite(data, offset):
+            try:
+                self.take_room()
+            except OSError:
+                whole(data[: len(data) // 2], offset)
+                raise
+            whole(data, offset)
+
+        file.pwrite = pwrite  # type: ignore[method-assign]
+        return file
+
+    def take_room(self):
+        if self.room == 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        self.room -= 1
+
+
 @st.composite
 def units_of_work(draw):
     """Units as a Raft node makes them, and the (hard state, snapshot, entries) that each leaves behind."""
@@ -217,6 +248,23 @@ def units_of_work(draw):
         units.append(Ready(changed, truncate_from, append, installed, compacted, [], []))
         states.append((hard_state, snapshot, log))
     return units, states
+
+
+@given(units_of_work(), st.integers(0, 12))
+def test_a_unit_for_which_there_was_no_room_is_done_when_there_is(case, room):
+    disk = CrampedDisk()
+    log, *_ = opened(disk)
+    disk.room = room
+    for unit, state in zip(*case, strict=True):
+        try:
+            log.persist(unit)
+        except DiskFull:
+            before = disk.room
+            disk.room = 1_000_000
+            reloaded(disk)
+            log.persist(unit)
+            assert before == 0
+        assert reloaded(disk) == state
 
 
 @given(units_of_work(), st.integers())
