@@ -131,10 +131,11 @@ class FaultSpec:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """What is wrong with one field of a FaultSpec; `field` is a path, as ("parameters", "offset")."""
+    """What is wrong with one field of a FaultSpec; `field` is a path, as ("parameters", "offset"). `for_nodes`: more nodes may mend it."""
 
     field: tuple[str, ...]
     text: str
+    for_nodes: bool = False
 
 
 def possible_variants(spec: FaultSpec, nodes: int) -> tuple[Variant, ...]:
@@ -144,6 +145,7 @@ def possible_variants(spec: FaultSpec, nodes: int) -> tuple[Variant, ...]:
         for variant in CATALOGUE[spec.kind].variants
         if (variant.drawn if spec.variant is None else variant.name == spec.variant)
         and nodes >= variant.least_nodes
+        and (spec.lasts is None or spec.lasts >= variant.least_seconds)
         and (spec.target is None or variant.takes(parse_selector(spec.target)))
         and all(variant.parameter(name) for name in spec.parameters)
     )
@@ -162,9 +164,9 @@ def mistakes_in(spec: FaultSpec, nodes: int) -> list[Mistake]:
     found = [*_in_target(spec, chosen), *_in_times(spec, chosen), *_in_parameters(spec, chosen)]
     enough = [variant for variant in chosen if nodes >= variant.least_nodes]
     if not enough:
-        found.append(Mistake(("variant",), f"`{spec.variant}` needs {chosen[0].least_nodes} nodes or more, there are {nodes}"))
+        found.append(Mistake(("variant",), f"`{spec.variant}` needs {chosen[0].least_nodes} nodes or more, there are {nodes}", True))
     if not found and not possible_variants(spec, nodes):
-        found.append(Mistake(("kind",), f"no variant of `{kind.name}` takes this target and these parameters together; name one"))
+        found.append(Mistake(("kind",), f"no variant of `{kind.name}` takes this target and these parameters together; name one", True))
     return found
 
 

@@ -131,9 +131,9 @@ def show_recorder(report: RecorderReport) -> None:
     for goal in report.goals():
         wanted = f"{'>=' if goal.at_least else '<'} {number(goal.wanted)}"
         table.add_row(goal.what, f"{number(goal.reached)} {goal.unit}", wanted, "met" if goal.met else "not met")
-    table.add_row("the same by its own CPU time", f"{number(report.sends_cpu_s)} rows/s")
+    table.add_row("the sends by CPU time of their thread", f"{number(report.sends_cpu_s)} rows/s")
     table.add_row("polls", f"{number(report.polls_s)} rows/s")
-    table.add_row("the same by its own CPU time", f"{number(report.polls_cpu_s)} rows/s")
+    table.add_row("the polls by CPU time of their thread", f"{number(report.polls_cpu_s)} rows/s")
     table.add_row("from slots to Parquet", f"{number(report.converted_rows_s)} rows/s")
     table.add_row("read back, all columns, one thread", f"{number(report.read_rows_s)} rows/s")
     table.add_row(f"longest time for {AT_ONCE:,} sends or reports", f"{number(report.longest_pause_ms)} ms")

@@ -45,9 +45,7 @@ def convert_worker(run: Path, worker: int) -> list[Path]:
 def convert_segment(run: Path, segment: Segment, moved: Positions, names: Mapping[str, Sequence[str]]) -> Path | None:
     """Write a segment's rows, but those that moved on, and remove it. No file where there is no row."""
     path = finished_path(run, segment.header.worker, segment.header.number)
-    counts = segment.slots["kind"] != 0
-    counts[moved] = False
-    chosen = np.flatnonzero(counts)
+    chosen = np.setdiff1d(np.arange(len(segment.filled())), moved, assume_unique=True)
     if len(chosen):
         _write(path, segment, chosen, names)
     segment.remove()

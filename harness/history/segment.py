@@ -10,6 +10,7 @@ from __future__ import annotations
 import mmap
 import os
 import struct
+from bisect import bisect_left
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,7 +43,7 @@ class Header:
 
 
 class Segment:
-    """Slots are filled from the front, none twice; an empty one has a `kind` of zero."""
+    """Slots are filled from the front, none twice: the first with a `kind` of zero is empty, and so are all behind it."""
 
     def __init__(self, path: Path, header: Header, mapped: mmap.mmap) -> None:
         self.path = path
@@ -68,9 +69,14 @@ class Segment:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         return cls(path, _read_header(path, mapped), mapped)
 
+    def filled(self) -> Rows:
+        """Found by halving: looking at every slot would bring the whole file into memory."""
+        kinds = self.slots["kind"]
+        return self.slots[: bisect_left(range(len(kinds)), True, key=lambda position: bool(kinds[position] == 0))]
+
     def open_slots(self) -> Positions:
         """Positions of what was invoked and not completed."""
-        return np.flatnonzero((self.slots["kind"] != 0) & (self.slots["outcome"] == 0))
+        return np.flatnonzero(self.filled()["outcome"] == 0)
 
     def take_over(self, older: Segment, positions: Positions) -> None:
         """Move another segment's open slots to the front of this empty one. Each counts here from the moment its mark is set."""
@@ -83,7 +89,7 @@ class Segment:
 
     def taken_over(self) -> Positions:
         """Positions, in the segment before, of the slots that count here instead."""
-        origin = self.slots["origin"][self.slots["kind"] != 0]
+        origin = self.filled()["origin"]
         positions: Positions = origin[origin > 0].astype(np.int64) - 1
         return positions
 

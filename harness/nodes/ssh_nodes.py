@@ -102,6 +102,11 @@ class SshNode(Node):
         finally:
             self._connection.close()
 
+    def hang_up(self) -> None:
+        """Close the connection and leave the host as it is: for hosts that are thrown away."""
+        self._opened = False
+        self._connection.close()
+
     def run(
         self,
         command: Sequence[str],
@@ -135,7 +140,7 @@ class SshNode(Node):
         )
         script = (
             f"cd {self._quoted(cwd or '')} || exit {_NO_FOLDER}\n"
-            f'command -v {shlex.quote(command[0])} >/dev/null || {{ echo {shlex.quote(command[0])}: not found >&2; exit {_NOT_FOUND}; }}\n'
+            f"command -v {shlex.quote(command[0])} >/dev/null || {{ echo {shlex.quote(command[0])}: not found >&2; exit {_NOT_FOUND}; }}\n"
             f"setsid sh -c {shlex.quote(supervisor)} </dev/null &"
         )
         stat = self._script(script).require(f"starting {command[0]} on node {self.name}").decode()

@@ -53,7 +53,7 @@ def test_defaults_of_topics_are_kept_under_the_names_of_topics() -> None:
     ],
 )
 def test_a_mistake_is_named(given: dict[str, object], complaint: str) -> None:
-    with pytest.raises(ConfigError, match="(?s).*") as caught:
+    with pytest.raises(ConfigError) as caught:
         load_config(LEAST | given)
     assert complaint in str(caught.value)
 

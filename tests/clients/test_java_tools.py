@@ -22,7 +22,7 @@ DUMP = "kafka.tools.DumpLogSegments"
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 ROUNDS = 6
 MESSAGES = 40
-COMPLAINT = re.compile(r"isvalid: false|mismatch|non-consecutive|unexpected|exception|error|corrupt|out of order", re.IGNORECASE)
+COMPLAINT = re.compile(r"isvalid: false|mismatch|non-consecutive|unexpected|exception|error|corrupt|out of order|not found", re.IGNORECASE)
 RECORD = re.compile(r"^\| offset: (\d+) ", re.MULTILINE)
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800), ONE_NODE]

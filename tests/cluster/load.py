@@ -123,7 +123,7 @@ class Load:
         """No more messages; waits for the fate of those under way."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        assert self._process.wait(FINISH_DEADLINE) == 0
+        assert self._process.wait(FINISH_DEADLINE) == 0, "the clients came to grief"
         self._watcher.join()
         return Seen.load(self._report)
 

@@ -13,7 +13,7 @@ import uvloop
 from broker_impl.machine.disk import RealDisk
 from broker_impl.machine.journal import Journal
 from broker_impl.network import server as server_module
-from broker_impl.network.connection import INITIAL_BUFFER, ROOMY_BUFFER, Exchange
+from broker_impl.network.connection import INITIAL_BUFFER, ROOMY_BUFFER, Connection, Exchange
 from broker_impl.network.outlet import SMALL_RANGE
 from broker_impl.network.server import Limits, Server
 from broker_impl.storage.log import LogSlice
@@ -395,6 +395,36 @@ def test_a_connection_that_fills_its_buffer_gets_a_larger_one_where_there_is_mem
                     assert len(await read_frame(reader)) == 1000
             assert server.reserved_bytes == granted
             writer.close()
+
+    run(scenario)
+
+
+def test_who_has_more_to_send_is_read_from_again_only_in_the_next_turn_of_the_loop() -> None:
+    class Transport(asyncio.Transport):
+        reading = True
+
+        def pause_reading(self) -> None:
+            self.reading = False
+
+        def resume_reading(self) -> None:
+            self.reading = True
+
+        def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+            return
+
+    async def scenario() -> None:
+        transport = Transport()
+        connection = Connection(Server(asyncio.get_running_loop(), LIMITS, lambda _view, _exchange: False, Journal(1, io.StringIO())))
+        connection.connection_made(transport)
+        whole = connection.get_buffer(-1)
+        whole[:] = frame(b"x" * (len(whole) // 2 - 4)) * 2
+        connection.buffer_updated(len(whole))
+        assert not transport.reading
+        await asyncio.sleep(0)
+        assert transport.reading
+        connection.get_buffer(-1)[:12] = frame(b"only-one")
+        connection.buffer_updated(12)
+        assert transport.reading
 
     run(scenario)
 

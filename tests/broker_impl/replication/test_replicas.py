@@ -146,7 +146,7 @@ def test_a_deleted_topics_log_goes_and_a_new_one_of_the_same_name_begins_empty()
     now.create()
     now.replicas.find("t", 0).append(batch(b"v"), 1, clock.wall_ms(), 0.0)
     old, now.image = now.image, now.image.apply(now.image.offset + 1, [TopicDeleted(FIRST_ID)])
-    created = [TopicCreated("t", SECOND_ID), PartitionCreated(SECOND_ID, 0, (ME, OTHER), (ME, OTHER), ME, 0, 0)]
+    created: list[Record] = [TopicCreated("t", SECOND_ID), PartitionCreated(SECOND_ID, 0, (ME, OTHER), (ME, OTHER), ME, 0, 0)]
     now.image = now.image.apply(now.image.offset + 1, created)
     now.replicas.apply(old, now.image)
     assert now.replicas.find("t", 0).log.end_offset == 0

@@ -15,13 +15,14 @@ def missing(kind: str) -> str | None:
 
 
 @contextmanager
-def inventory_of_docker_nodes(count: int, folder: Path) -> Iterator[Path]:
-    with create("docker", count, "hosts", folder / "hosts") as hosts:
+def inventory_of_docker_nodes(count: int, folder: Path, *, routing: bool = True) -> Iterator[Path]:
+    with create("docker", count, f"hosts-{routing}", folder / "hosts") as hosts:
+        host_key = (folder / "hosts" / "host_key.pub").read_text().strip()
         path = folder / "inventory.toml"
         path.write_text(
             "\n".join(
                 f'[[{"client" if host is hosts.client else "node"}]]\nname = "{host.name}"\naddress = "{host.address}"\n'
-                f'user = "root"\nkey = "{folder / "hosts" / "key"}"\nallow_routing = true\n'
+                f'user = "root"\nkey = "{folder / "hosts" / "key"}"\nhost_key = "{host_key}"\nallow_routing = {str(routing).lower()}\n'
                 for host in hosts.everyone
             )
         )

@@ -28,8 +28,10 @@ def test_a_command_gives_its_words_and_its_exit_code(node):
 
 
 def test_arguments_and_environment_arrive_as_they_are(node):
-    strange = "it's \"$HOME\"\n* \\ ü"
-    done = node.run([*interpreter(node), "-c", "import os, sys; print(ascii([sys.argv[1], os.environ['STRANGE']]))", strange], env={"STRANGE": strange})
+    strange = 'it\'s "$HOME"\n* \\ ü'
+    done = node.run(
+        [*interpreter(node), "-c", "import os, sys; print(ascii([sys.argv[1], os.environ['STRANGE']]))", strange], env={"STRANGE": strange}
+    )
     assert done.out.decode().strip() == ascii([strange, strange])
 
 

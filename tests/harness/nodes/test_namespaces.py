@@ -188,7 +188,9 @@ def test_a_plain_user_has_nodes_with_cuts_and_leaves_nothing(tmp_path_factory, t
         path.chmod(path.stat().st_mode | 0o011)
     os.chown(folder, NOBODY, NOBODY)
     done = as_nobody([*python, "-c", PLAIN, str(folder), token])
-    assert done.stdout.decode().split() == ["0", "[Rule(source='198.18.0.9',", "protocol=0,", "to_port=0,", "from_port=0)]", "[]", "-15"], done
+    assert done.stdout.decode().split() == ["0", "[Rule(source='198.18.0.9',", "protocol=0,", "to_port=0,", "from_port=0)]", "[]", "-15"], (
+        done
+    )
     assert (folder / "n1" / "written").stat().st_uid == NOBODY
     assert processes_with(token) == []
 
