@@ -117,7 +117,10 @@ class FaultKind:
 
 @dataclass(frozen=True, slots=True)
 class FaultSpec:
-    """A fault as a scenario asks for it: what is missing is drawn. With `at` it strikes then (and `every` so often), else at random."""
+    """A fault as a scenario asks for it: what is missing is drawn. With `at` it strikes then (and `every` so often), else at random.
+
+    `rests` is the mean wait after a strike, where it is not that of the whole schedule.
+    """
 
     kind: str
     variant: str | None = None
@@ -126,6 +129,7 @@ class FaultSpec:
     at: float | None = None
     lasts: float | None = None
     every: float | None = None
+    rests: float | None = None
     parameters: Mapping[str, Value] = field(default_factory=dict)
 
 
@@ -193,6 +197,8 @@ def _in_times(spec: FaultSpec, variants: Sequence[Variant]) -> list[Mistake]:
         found.append(Mistake(("every",), "needs `at`, the first time, and `lasts`, the length of each"))
     elif spec.every is not None and spec.lasts is not None and spec.every <= spec.lasts:
         found.append(Mistake(("every",), f"{spec.every:g} is no longer than the fault itself; allowed: more than {spec.lasts:g} s"))
+    if spec.rests is not None and spec.at is not None:
+        found.append(Mistake(("rests",), "is for faults at random times; this one has `at`"))
     return found
 
 

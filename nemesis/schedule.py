@@ -11,7 +11,6 @@ that nothing that happens in a run can shift the next draw. Seeds are texts: Pyt
 from __future__ import annotations
 
 import itertools
-import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -131,7 +130,8 @@ def _alternate(
     number = next(turns)
     left = list(windows)
     first, end = left[0]
-    now = first + rng.uniform(0.0, max(0.0, min(timing.mean_interval, end - first - _shortest(faults[number], nodes))))
+    rest = faults[number].rests or timing.mean_interval
+    now = first + rng.uniform(0.0, max(0.0, min(rest, end - first - _shortest(faults[number], nodes))))
     while left:
         variant = _variant(rng, faults[number], nodes)
         length = _length(rng, faults[number], variant, timing.mean_interval)
@@ -140,10 +140,11 @@ def _alternate(
         end = min(now + length, left[0][1])
         if end - now < shortest - 2 * TICK:
             left.pop(0)
-            now = (left[0][0] if left else now) + rng.uniform(0.0, timing.mean_interval)
+            if left and now < left[0][0]:
+                now = left[0][0] + rng.uniform(0.0, faults[number].rests or timing.mean_interval)
             continue
         yield number, _strike(rng, faults[number], variant, now, end)
-        now = end + _wait(rng, timing.mean_interval)
+        now = end + _wait(rng, faults[number].rests or timing.mean_interval)
         number = next(turns)
 
 
@@ -178,7 +179,7 @@ def _windows(faults: Sequence[FaultSpec], seed: int, time_limit: float, timing: 
 def _periods(faults: Sequence[FaultSpec], seed: int, time_limit: float, timing: Timing, nodes: int) -> list[tuple[float, float, bool]]:
     """Periods of random length from the first fault to the end, and whether each is calm: their share of them, never the first.
 
-    Nor the last, where there is another choice: after it comes the recovery, which is calm anyway.
+    Nor the last, where there is another choice: after it comes the recovery, which is calm anyway. Nor two in a row.
     """
     rng = random.Random(f"{seed}/calm")
     base = max([timing.mean_interval, *(_shortest(fault, nodes) for fault in faults if fault.at is None)])
@@ -186,9 +187,18 @@ def _periods(faults: Sequence[FaultSpec], seed: int, time_limit: float, timing: 
     while edges[-1] < time_limit:
         edges.append(min(edges[-1] + rng.uniform(base, 2 * base), time_limit))
     periods = list(itertools.pairwise(edges))
-    may_be_calm = range(1, max(len(periods) - 1, 2 if len(periods) == 2 else 1))
-    calm = rng.sample(may_be_calm, min(round(len(periods) * timing.calm_share), len(may_be_calm)))
+    last = len(periods) - 1 if len(periods) > 2 else len(periods)
+    calm = _spread(rng, range(1, last), round(len(periods) * timing.calm_share))
     return [(start, end, number in calm) for number, (start, end) in enumerate(periods)]
+
+
+def _spread(rng: random.Random, numbers: range, count: int) -> list[int]:
+    """So many of the numbers, no two of them neighbours where that is possible."""
+    count = min(count, len(numbers))
+    apart = len(numbers) - count + 1
+    if count > apart:
+        return rng.sample(numbers, count)
+    return [numbers[place + before] for before, place in enumerate(sorted(rng.sample(range(apart), count)))]
 
 
 def _turns(rng: random.Random, lane: Sequence[int]) -> Iterator[int]:
@@ -214,8 +224,11 @@ def _wait(rng: random.Random, mean: float) -> float:
 
 
 def _tick_before(seconds: float) -> float:
-    return math.floor(round(seconds / TICK, 3)) / 1000
+    """The nearest tick that is not after it: exactly, or a fault could outlast the run by a rounding error."""
+    ticks = round(seconds * 1000)
+    return (ticks if ticks / 1000 <= seconds else ticks - 1) / 1000
 
 
 def _tick_after(seconds: float) -> float:
-    return math.ceil(round(seconds / TICK, 3)) / 1000
+    ticks = round(seconds * 1000)
+    return (ticks if ticks / 1000 >= seconds else ticks + 1) / 1000

@@ -111,6 +111,7 @@ class Connection(asyncio.BufferedProtocol):
         self._outlet.close()
         self._server.release(self, self._reserved)
         self._reserved = 0
+        self._view = memoryview(b"")  # given back now, not when the garbage collector comes by
         owed, self._owed = self._owed, deque()
         for exchange in owed:
             exchange.lose()

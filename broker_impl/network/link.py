@@ -160,6 +160,7 @@ class _Stream(asyncio.BufferedProtocol):
         tune(self._transport, USER_TIMEOUT_MS)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._view = memoryview(b"")  # megabytes, which would wait for the garbage collector: transport and stream hold each other
         self._link.lost(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:

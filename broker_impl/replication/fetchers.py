@@ -315,7 +315,9 @@ class Fetchers:
             if leader >= 0:
                 by_leader.setdefault(leader, []).append(replica)
         for leader, replicas in by_leader.items():
-            fetcher = self._fetchers.get(leader) or self._make(leader)
+            fetcher = self._fetchers.get(leader)
+            if fetcher is None:
+                fetcher = self._make(leader)
             if fetcher is None:
                 continue
             self._fetchers[leader] = fetcher

@@ -62,23 +62,23 @@ class Upkeep:
     async def _tick(self) -> None:
         now = self._loop.time()
         replicas = self._replicas
+        unflushed, self._unflushed_since = self._unflushed_since, {}
         for replica in list(replicas):
             effect = replica.state.tick(now, replicas.live_epochs)
             if effect.isr_change is not None:
                 replicas.isr_updates.wish(replica, effect.isr_change)
             if effect.hw_moved:
                 replicas.watermark_moved(replica)
-            self._flush_in_time(replica, now)
+            self._flush_in_time(replica, unflushed.get(replica, now), now)
         replicas.retry_unmade()
 
-    def _flush_in_time(self, replica: Replica, now: float) -> None:
+    def _flush_in_time(self, replica: Replica, since: float, now: float) -> None:
         if replica.log.flushed_offset >= replica.log.end_offset:
-            self._unflushed_since.pop(replica, None)
             return
-        since = self._unflushed_since.setdefault(replica, now)
         if (now - since) * 1000 >= replica.log.config.flush_ms:
-            del self._unflushed_since[replica]
             self._replicas.flusher.flush(replica)
+        else:
+            self._unflushed_since[replica] = since
 
     async def _checkpoint(self) -> None:
         watermarks = {(replica.topic, replica.index): replica.state.high_watermark for replica in self._replicas}

@@ -79,7 +79,7 @@ def _others(report: Report) -> Table:
     if report.cost is not None:
         table.add_row("1 replica, acks=1, 1 KiB, in turns", " ".join(number(value) for value in report.cost.one) + " MB/s")
         table.add_row("3 replicas, acks=all, 1 KiB, in turns", " ".join(number(value) for value in report.cost.three) + " MB/s")
-    start = f"{idle.listening_s:.2f} s until it listens, {idle.running_s:.2f} s until it serves (empty: {idle.empty_running_s:.2f} s)"
+    start = f"{idle.listening_s:.2f} s until it listens, {idle.running_s:.2f} s until it serves, {idle.start_cpu_s:.2f} s of CPU"
     table.add_row(f"start with {idle.partitions} idle partitions after a clean stop", start)
     for outage in report.outages:
         if outage.lost:

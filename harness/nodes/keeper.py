@@ -30,7 +30,7 @@ from harness.nodes.messages import READY, SOCKET, Answer, Closed, Plan, Request
 from harness.nodes.process_table import find_state, start_time
 from harness.nodes.wiring import Wiring
 
-_MAX_CONNECTIONS = 512
+_MAX_CONNECTIONS = 512  # more wait until one ends
 _MAX_REMEMBERED = 4096  # exit codes of processes that ended
 
 
@@ -122,11 +122,10 @@ class Keeper:
             connection, _ = self._listener.accept()
         except OSError:
             return
-        if len(self._selector.get_map()) >= _MAX_CONNECTIONS:
-            connection.close()
-            return
         connection.setblocking(False)
         self._on_readable(connection, lambda: self._serve(connection))
+        if len(self._selector.get_map()) >= _MAX_CONNECTIONS:
+            self._selector.unregister(self._listener)
 
     def _serve(self, connection: socket.socket) -> None:
         files: list[int] = []
@@ -231,6 +230,8 @@ class Keeper:
     def _hang_up(self, connection: socket.socket) -> None:
         if connection.fileno() < 0:
             return
+        if len(self._selector.get_map()) >= _MAX_CONNECTIONS - 1 and self._listener not in self._selector.get_map():
+            self._on_readable(self._listener, self._accept)
         self._selector.unregister(connection)
         connection.close()
         for waiting in self._children.values():

@@ -169,7 +169,7 @@ def listen(path: Path) -> socket.socket:
             listener.bind(address)
     finally:
         os.umask(mask)
-    listener.listen(64)
+    listener.listen(1024)
     listener.setblocking(False)
     return listener
 

@@ -33,7 +33,7 @@ def image_name() -> str:
 
 
 def ensure_image(client: docker.DockerClient) -> str:
-    """Its name, after it was built if it had to be."""
+    """Its name, after it was built if it had to be. The newest is `highwater-node`, too, for people (docker/compose.yaml)."""
     name = image_name()
     if not _exists(client, name):
         _build(client, name, _ensure_base(client))
@@ -46,7 +46,8 @@ def _build(client: docker.DockerClient, name: str, base: str) -> None:
             shutil.copy(_RECIPE / file, context)
         _fetch_wheels(Path(context, "wheels"))
         try:
-            client.images.build(path=context, tag=name, buildargs={"BASE": base}, rm=True, forcerm=True)
+            image, _ = client.images.build(path=context, tag=name, buildargs={"BASE": base}, rm=True, forcerm=True)
+            image.tag("highwater-node")
         except (BuildError, DockerException) as problem:
             raise EnvironmentFault(f"the image of a node cannot be built: {problem}") from None
 

@@ -48,8 +48,8 @@ class SshConnection:
         self._lock = threading.Lock()
         self._client: paramiko.SSHClient | None = None
 
-    def wait_up(self, timeout: float = PATIENCE) -> None:
-        """Until it lets us in. A host that has just started refuses connections for a moment."""
+    def wait_up(self, timeout: float) -> None:
+        """Until it lets us in; tried once at least."""
         deadline = time.monotonic() + timeout
         while True:
             try:
@@ -67,7 +67,7 @@ class SshConnection:
         if result is not None:
             return result
         if group:
-            self.run(f"kill -9 -- -{group}", timeout=PATIENCE)
+            self.run(f"kill -9 -{group}", timeout=PATIENCE)
         raise CommandTimedOut(f"{script[:300]} on node {self.host.name} did not end within {timeout:g} s and was killed")
 
     def close(self) -> None:
@@ -78,18 +78,27 @@ class SshConnection:
 
     def _converse(self, script: str, input: bytes, deadline: float) -> tuple[Result | None, str]:
         """The result, none if it took too long; and the process group, if we were told."""
-        try:
-            channel = self._transport().open_session(timeout=PATIENCE)
-        except (paramiko.SSHException, OSError, EOFError) as problem:
-            raise NodeLost(f"node {self.host.name} at {self.host.address} does not take a command: {problem}") from None
+        channel = self._open_channel()
         try:
             channel.exec_command(f"exec sh -c {shlex.quote(f'echo $$; {script}')}")
             conversation = _Conversation(channel, input)
             return conversation.until(deadline), conversation.group
         except (paramiko.SSHException, OSError, EOFError) as problem:
+            self.close()
             raise NodeLost(f"the connection to node {self.host.name} at {self.host.address} broke: {problem}") from None
         finally:
             channel.close()
+
+    def _open_channel(self) -> paramiko.Channel:
+        """A connection may have broken unnoticed while it was idle; nothing has been asked of it yet, so another is tried."""
+        try:
+            return self._transport().open_session(timeout=PATIENCE)
+        except (paramiko.SSHException, OSError, EOFError):
+            self.close()
+        try:
+            return self._transport().open_session(timeout=PATIENCE)
+        except (paramiko.SSHException, OSError, EOFError) as problem:
+            raise NodeLost(f"node {self.host.name} at {self.host.address} does not take a command: {problem}") from None
 
     def _transport(self) -> paramiko.Transport:
         with self._lock:

@@ -29,29 +29,28 @@ class SshNetwork(Network):
     def __init__(self, connection: SshConnection, folder: str) -> None:
         self._connection = connection
         self._folder = folder
-        self._ready = False
+        self._touched = False
 
     def block(self, sources: Sequence[str], ports: Sequence[int] = (), *, lease: float = LEASE) -> None:
         wanted = rules_for(sources, ports)
         ours, port = self._control()
         if any(_matches(rule, ours, port) for rule in wanted):
             raise UserMistake(f"blocking {ours} would cut the harness off from the node; block other ports than {port} instead")
-        if not self._ready:
-            self._script(self.prepare())
-            self._ready = True
-        self._script(self._lease(lease), *(self.add(rule) for rule in sorted(wanted - self.rules())))
+        self._touched = True
+        self._script(self.prepare(), self._lease(lease), *(self.add(rule) for rule in sorted(wanted - self.rules())))
 
     def unblock_all(self) -> None:
         self._script(self.remove_all(), f"rm -f {self._leases()}")
 
     def undo(self) -> None:
         """The host as it was before the first block."""
-        if self._ready:
-            self._script(self.remove_all(), self.restore())
-            self._ready = False
+        if self._touched:
+            self._script(self.remove_all(), self.restore(), f"rm -f {self._leases()}")
+            self._touched = False
 
     @abstractmethod
-    def prepare(self) -> str: ...
+    def prepare(self) -> str:
+        """Before each block, since a lease that is over restores the host."""
 
     @abstractmethod
     def restore(self) -> str: ...

@@ -80,8 +80,9 @@ class SshNode(Node):
         self.network: SshNetwork = (RoutingNetwork if host.allow_routing else FilterNetwork)(self._connection, self.folder)
         self._opened = False
 
-    def open(self) -> None:
-        self._connection.wait_up()
+    def open(self, patience: float = 0.0) -> None:
+        """So long may it refuse us, as a host does that is just starting."""
+        self._connection.wait_up(patience)
         self._opened = True
         self._script(f"mkdir -p {shlex.quote(self.folder)}").require(f"making a folder on node {self.name}")
 
@@ -151,7 +152,7 @@ class SshNode(Node):
 
     def signal(self, process: Process, number: signal.Signals, *, group: bool = False) -> bool:
         """Looked at and struck in one script, so that hardly anything can come between."""
-        target = f"-- -{process.pid}" if group else str(process.pid)
+        target = f"-{process.pid}" if group else str(process.pid)
         script = (
             f"read -r stat 2>/dev/null </proc/{process.pid}/stat || exit 1\n"
             f'set -- ${{stat##*) }}\n[ "${{20}}" = {process.started} ] && [ "$1" != Z ] && kill -{int(number)} {target}'

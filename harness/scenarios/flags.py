@@ -14,7 +14,7 @@ from harness.errors import UserMistake
 from harness.scenarios.fields import ScenarioField, scenario_fields
 
 NOTHING = "none"  # a list without elements
-_OF_FAULTS = ("name", "at", "lasts", "every")
+_OF_FAULTS = ("name", "at", "lasts", "every", "rests")
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

@@ -114,13 +114,16 @@ class Fault(_Part):
     at: Annotated[float, Field(ge=0, le=LONGEST)] | None = Field(default=None, description="when it strikes; left out: at random times")
     lasts: Annotated[float, Field(gt=0, le=LONGEST)] | None = Field(default=None, description="how long; left out: drawn for each strike")
     every: Annotated[float, Field(gt=0, le=LONGEST)] | None = Field(default=None, description="strike again so often after `at`")
+    rests: Annotated[float, Field(ge=0.5, le=LONGEST)] | None = Field(
+        default=None, description="mean wait after a strike at random; left out: the schedule's mean_interval"
+    )
     parameters: Annotated[Mapping[str, float | int | str], Told(allowed="a table of numbers and words")] = Field(
         default_factory=dict, description="as the fault has them"
     )
 
     def spec(self) -> FaultSpec:
         parameters: dict[str, Value] = dict(sorted(self.parameters.items()))
-        return FaultSpec(self.kind, self.variant, self.target, self.name, self.at, self.lasts, self.every, parameters)
+        return FaultSpec(self.kind, self.variant, self.target, self.name, self.at, self.lasts, self.every, self.rests, parameters)
 
 
 class Schedule(_Part):
@@ -181,7 +184,7 @@ class Scenario(_Part):
     workload: Workload = Workload()
     faults: Annotated[tuple[Fault, ...], Told("fault")] = Field(
         default=(),
-        description="KIND[:VARIANT][@TARGET][/FIELD=VALUE]..., several separated by commas (at, lasts, every, name or a parameter); none",
+        description="KIND[:VARIANT][@TARGET][/FIELD=VALUE]..., by commas (FIELD: at, lasts, every, rests, name, a parameter); none",
     )
     schedule: Schedule = Schedule()
     durations: Durations = Durations()

@@ -50,7 +50,8 @@ def recorded(scenario: Scenario, faults: Sequence[PlannedFault]) -> dict[str, An
 def recalled(record: Mapping[str, Any], source: str) -> tuple[Scenario, list[PlannedFault]]:
     """The scenario and the faults again. `source` is what messages call the plan."""
     try:
+        settings: dict[str, Any] = dict(record["settings"])
         faults = [from_data(fault) for fault in record["faults"]]
-        return build(record["settings"], {}, source, "scenario"), faults
     except (KeyError, TypeError, ValueError, AssertionError):
         raise UserMistake(f"{source} was not written by this version of highwater: it cannot be run again") from None
+    return build(settings, {}, source, "scenario"), faults

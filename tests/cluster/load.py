@@ -167,14 +167,18 @@ class _Clients:
 
     def drain(self) -> None:
         """Until every message has a fate and the consumer has read what was acknowledged."""
-        for producer in self._producers:
-            producer.flush(FLUSH_DEADLINE)
+        deadline = time.monotonic() + FLUSH_DEADLINE
+        left = sum(producer.flush(max(0.0, deadline - time.monotonic())) for producer in self._producers)
+        if left:
+            self.seen.fatal.append(f"{left} messages have no fate {FLUSH_DEADLINE:.0f} s after the last one was sent")
         unread = {placed[:2] for placed in self.seen.acked if placed[1] is not None} - {placed[:2] for placed in self.seen.read}
         deadline = time.monotonic() + READ_DEADLINE
         while unread and time.monotonic() < deadline:
             for message in self._consumer.consume(1000, 0.1):
                 self._consumed(message)
                 unread.discard((message.partition(), message.offset()))
+        if unread:
+            self.seen.fatal.append(f"{len(unread)} acknowledged messages were not read {READ_DEADLINE:.0f} s later")
         self._consumer.close()
 
     def _settled(self, name: str, error: KafkaError | None, message: Any) -> None:

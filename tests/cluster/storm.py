@@ -62,5 +62,6 @@ def storm(
             seen = load.finish()
         watch.await_in_sync()
         final = read_all(cluster.bootstrap, TOPIC, partitions)
-    problems = broken_promises(seen, final) + differing_replicas((cluster.data_path(node) for node in cluster.ids), TOPIC, partitions)
-    return Aftermath(seen, problems, nemesis.story)
+        hung = [f"node {node} did not stop when it was told to" for node in cluster.stop()]
+    differing = differing_replicas((cluster.data_path(node) for node in cluster.ids), TOPIC, partitions)
+    return Aftermath(seen, [*broken_promises(seen, final), *differing, *hung], nemesis.story)

@@ -10,7 +10,7 @@ from broker_impl.protocol.errors import ErrorCode
 from broker_impl.protocol.fetch import FetchedPartition, FetchedTopic, FetchRequest, encode_fetch_response, parse_fetch
 from broker_impl.protocol.frames import response_header
 from broker_impl.protocol.registry import FETCH
-from broker_impl.replication.fetchers import VERSION, Fetcher, FetchSettings
+from broker_impl.replication.fetchers import VERSION, Fetcher, Fetchers, FetchSettings
 from broker_impl.replication.replica import Replica
 from broker_impl.storage.log import LogConfig
 from tests.broker_impl.replication.replica_making import LEADER, ME, TOPIC_ID, batch, become_follower, make_directory, make_replica
@@ -276,5 +276,25 @@ def test_a_replica_whose_log_failed_does_not_keep_the_fetcher_busy() -> None:
             await asyncio.sleep(0)
         assert scene.link.requests == []
         assert scene.fetcher._scheduled is None
+
+    run(scenario)
+
+
+def test_the_connection_to_a_leader_outlives_the_replicas_that_follow_it() -> None:
+    async def scenario() -> None:
+        scene = Scene()
+        made: list[int] = []
+
+        def make(leader: int) -> Fetcher:
+            made.append(leader)
+            return scene.fetcher
+
+        fetchers = Fetchers(make)
+        fetchers.follow({scene.replica: LEADER})
+        fetchers.follow({scene.replica: LEADER})
+        fetchers.forget(scene.replica)
+        fetchers.follow({scene.replica: LEADER})
+        assert made == [LEADER]
+        fetchers.close()
 
     run(scenario)

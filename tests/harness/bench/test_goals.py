@@ -16,7 +16,7 @@ ROW = Row(1, "1", 1024, 400.0, 390_625.0, Cpu(0.3, 0.5), 0.0, 900.0, 20_000.0, 3
 REPLICATED = replace(ROW, replicas=3, acks="all", produce_mb_s=200.0, cpu_per_gb=Cpu(1.0, 3.0))
 FLOOR = AgainstFloor(Pass(400.0, Cpu(0.6, 0.5)), Pass(800.0, Cpu(0.2, 0.4)), 0.5)
 COST = ReplicationCost((400.0, 500.0, 100.0), (200.0, 250.0, 90.0))
-IDLE = Idle(1000, 50.0, 0.4, 0.6, 0.5)
+IDLE = Idle(1000, 50.0, 0.4, 0.6, 0.5, 0.3)
 OUTAGES = [Outage("killed", False, 3500.0, 0), Outage("stopped", True, 400.0, 0)]
 
 

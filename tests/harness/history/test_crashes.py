@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -23,7 +24,7 @@ from harness.history.readers import open_history
 from harness.history.recorder import Polled, Recorder
 from harness.history.schema import Outcome
 from harness.history.segment import HEADER_SIZE, Segment
-from harness.history.slots import SLOT, SLOT_SIZE
+from harness.history.slots import SLOT_SIZE
 from tests.harness.history.lazy_background import LazyExecutor
 from tests.harness.history.rows import named_rows, rows_of
 
@@ -41,11 +42,13 @@ class Crashing(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
+        self.unsynced = patch.object(os, "fsync", lambda _: None)  # a kill is no power cut, and disks are slow
+        self.unsynced.start()
         self.directory = tempfile.TemporaryDirectory()
         self.run_path = Path(self.directory.name) / "run"
         with patch.object(sealing, "ThreadPoolExecutor", LazyExecutor):
             self.recorder = Recorder(self.run_path, 1, buckets=4, segment_slots=4)
-        self.background = self.recorder._journal._sealing._thread
+        self.background: Any = self.recorder._journal._sealing._thread
         self.rows = {}
         self.open = {}
         self.ops = 0
@@ -91,9 +94,12 @@ class Crashing(RuleBasedStateMachine):
         assert not list((self.run_path / "history").glob("*.tmp"))
 
     def teardown(self):
-        self.recorder.close()
-        self._compare(self.run_path)
-        self.directory.cleanup()
+        try:
+            self.recorder.close()
+            self._compare(self.run_path)
+        finally:
+            self.unsynced.stop()
+            self.directory.cleanup()
 
     def _compare(self, run):
         history = open_history(run)
@@ -105,7 +111,7 @@ class Crashing(RuleBasedStateMachine):
             assert {bucket_of(None if row["topic"] is None else topics[row["topic"]], row["part"], 4) for row in table} == {bucket}
 
 
-Crashing.TestCase.settings = settings(max_examples=60, stateful_step_count=30)
+Crashing.TestCase.settings = settings(max_examples=25, stateful_step_count=30)
 TestCrashing = Crashing.TestCase
 
 
@@ -135,10 +141,6 @@ def test_killed_in_the_middle_of_a_move_every_row_counts_once(rolled, marks):
     assert [(row["op"], row["outcome"]) for row in rows_of(rolled)] == expected
 
 
-def test_the_mark_of_a_slot_is_its_last_byte():
-    assert SLOT.fields["kind"][1] == SLOT_SIZE - 1
-
-
 def test_what_was_completed_after_the_move_is_taken_from_there(rolled):
     segment = Segment.open(segment_path(rolled, 1, 1))
     assert segment.taken_over().tolist() == [1, 3, 5]
@@ -154,7 +156,9 @@ def test_a_conversion_killed_at_every_point_and_begun_again_gives_the_same_rows(
         run = tmp_path / f"killed-{kill_at}"
         shutil.copytree(rolled, run)
         survived = _convert_killed_at(run, kill_at)
+        there = _identities(run)
         convert_leftovers(run)
+        assert there.items() <= _identities(run).items(), "files are never rewritten"
         assert rows_of(run) == rows_of(tmp_path / "undisturbed")
         if survived:
             break
@@ -164,9 +168,13 @@ def test_a_conversion_killed_at_every_point_and_begun_again_gives_the_same_rows(
 
 def test_converting_again_does_nothing(rolled):
     assert len(convert_leftovers(rolled)) == 2
-    before = {path: path.stat().st_mtime_ns for path in (rolled / "history").glob("*.parquet")}
+    before = _identities(rolled)
     assert convert_leftovers(rolled) == []
-    assert before == {path: path.stat().st_mtime_ns for path in (rolled / "history").glob("*.parquet")}
+    assert before == _identities(rolled)
+
+
+def _identities(run):
+    return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in (run / "history").glob("*.parquet")}
 
 
 def _convert_killed_at(run, kill_at):

@@ -36,6 +36,7 @@ while True:
 def test_a_killed_worker_loses_nothing(tmp_path, thousands):
     """Sends follow each other and are completed in order: the rows must be a front part of that sequence without a hole."""
     worker = subprocess.Popen([sys.executable, "-c", WORKER, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert worker.stdout is not None
     try:
         for _ in range(thousands):
             told = int(worker.stdout.readline())

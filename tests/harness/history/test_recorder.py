@@ -5,7 +5,7 @@ import pytest
 
 from harness.history import names as names_module
 from harness.history import sealing
-from harness.history.convert import convert_leftovers
+from harness.history.convert import convert_leftovers, convert_segment
 from harness.history.errors import HistoryError
 from harness.history.recorder import Polled, Recorder
 from harness.history.schema import CORRUPT, Function, Kind, Outcome, Phase
@@ -194,7 +194,7 @@ def test_a_name_too_many_loses_that_row_only(tmp_path, monkeypatch):
 
 def test_a_conversion_that_fails_is_told_and_nothing_after_it_is_converted(tmp_path, monkeypatch):
     """Else rows that moved on would be found twice."""
-    monkeypatch.setattr(sealing, "convert_segment", _fail_once(sealing.convert_segment))
+    monkeypatch.setattr(sealing, "convert_segment", _fail_once(convert_segment))
     recorder = Recorder(tmp_path, 0, segment_slots=4)
     slots = []
     with pytest.raises(OSError, match="disk"):

@@ -2,6 +2,7 @@
 
 import signal
 import socket
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -29,9 +30,8 @@ def test_a_command_gives_its_words_and_its_exit_code(node):
 
 def test_arguments_and_environment_arrive_as_they_are(node):
     strange = 'it\'s "$HOME"\n* \\ ü'
-    done = node.run(
-        [*interpreter(node), "-c", "import os, sys; print(ascii([sys.argv[1], os.environ['STRANGE']]))", strange], env={"STRANGE": strange}
-    )
+    program = "import os, sys; print(ascii([sys.argv[1], os.environ['STRANGE']]))"
+    done = node.run([*interpreter(node), "-c", program, strange], env={"STRANGE": strange})
     assert done.out.decode().strip() == ascii([strange, strange])
 
 
@@ -56,10 +56,12 @@ def test_output_of_many_megabytes_arrives_whole_while_as_much_is_sent(node):
 
 
 def test_a_command_that_hangs_is_killed_with_its_children(node):
-    with pytest.raises(CommandTimedOut, match="hang"):
-        node.run(["sh", "-c", "echo $$ > pids; sleep 1000 & echo $! >> pids; wait; echo hang"], timeout=1.0)
-    for pid in node.get("pids").decode().split():
-        assert node.run(["sh", "-c", f"while kill -0 {pid} 2>/dev/null; do :; done"], timeout=LONG).code == 0
+    token = uuid.uuid4().hex
+    with pytest.raises(CommandTimedOut, match=f"hang-{token}"):
+        node.run(["sh", "-c", f"sh -c 'sleep 1000; : hang-{token}' & wait; echo hang-{token}"], timeout=1.0)
+    not_itself = f"[h]ang-{token}"
+    gone = f"while grep -qs {not_itself} /proc/[0-9]*/cmdline; do sleep 0.05; done"
+    assert node.run(["sh", "-c", gone], timeout=LONG).code == 0
 
 
 def test_a_started_process_lives_until_it_is_signalled(node):
