@@ -4,7 +4,7 @@ import asyncio
 import io
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -323,10 +323,8 @@ def test_a_file_that_ends_early_ends_the_connection(tmp_path: object) -> None:
             reader, writer = await connect(port)
             writer.write(frame(b"fetch-it"))
             async with asyncio.timeout(DEADLINE_S):
-                try:
+                with suppress(ConnectionError):
                     assert len(await reader.read(-1)) < 1004
-                except ConnectionError:
-                    pass
             assert server.refused == 1
             writer.close()
         file.close()
