@@ -20,7 +20,7 @@ INTERRUPTED = 130
 # Command -> what it does. Its module is harness.cli.<command>, with main(argv) -> exit code.
 COMMANDS = {
     "cluster": "a cluster to play with, with any client: up, down, status, topics, elect, logs",
-    "bench": "throughput and latency: micro",
+    "bench": "throughput and latency: micro; what recording costs: recorder",
     "scenarios": "what a run can be made of: list them, show one with every setting and its planned faults",
     "faults": "what can go wrong on purpose: kinds, variants, parameters, targets, proofs",
     "doctor": "what this machine can do, and how to get the rest",
