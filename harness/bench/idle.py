@@ -1,7 +1,7 @@
 """What partitions cost that nobody uses: the memory of a broker that has a thousand of them, and its start after a clean stop.
 
-A broker alone on its own controller, so that nothing but itself is waited for; of a few starts the middle one counts. The clock runs from the start of the process; a
-broker that is up answers on its port, and one that serves says so in /health.
+A broker alone on its own controller, so that nothing but itself is waited for; of a few starts the middle one counts. The clock runs
+from the start of the process; a broker that is up answers on its port, and one that serves says so in /health.
 """
 
 from __future__ import annotations
