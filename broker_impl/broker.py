@@ -95,6 +95,7 @@ class Broker:
 
     async def stop(self) -> None:
         """In good order: what is acknowledged is on the disk, and the marker says so."""
+        await self.quorum.hand_over()
         await self.server.close()
         self._http.close()
         self.dispatcher.close()

@@ -25,6 +25,7 @@ RETRY_S = 0.05
 ANSWER_S = 2.0
 CONTROLLER_TICK_S = 0.1
 DISK_FULL_RETRY_S = 0.5
+HAND_OVER_S = 0.5
 
 _Waiter = tuple[int, int, asyncio.Future[bool]]
 
@@ -70,6 +71,15 @@ class QuorumNode:
 
     def start(self) -> None:
         self._tasks = [self._loop.create_task(self._run()), self._loop.create_task(self._tick_controller())]
+
+    async def hand_over(self) -> None:
+        """A controller that is about to stop has another one elected first. Not for ever: alone it just stops."""
+        if self.raft.hand_over() is None:
+            return
+        self._wake.set()
+        deadline = self._loop.time() + HAND_OVER_S
+        while self.raft.leader_id in (None, self._id) and self._loop.time() < deadline:
+            await asyncio.sleep(0.005)
 
     async def close(self) -> None:
         for task in self._tasks:

@@ -28,6 +28,7 @@ from broker_impl.quorum.raft_messages import (
     Snapshot,
     SnapshotChunk,
     SnapshotReply,
+    TakeOver,
     VoteReply,
     VoteRequest,
 )
@@ -108,6 +109,18 @@ class Raft:
         self.log.append(Entry(self.log.last_index + 1, self.term, payload))
         return self.log.last_index
 
+    def hand_over(self) -> int | None:
+        """Asks the voter with the longest log to take over, and says which. This node leads on until it hears of a higher term; it is
+        only a hint, as safe as a time-out that came early."""
+        if self._leadership is None:
+            return None
+        voters = {node: peer for node, peer in self._leadership.progress().items() if node in self.voters and node != self.node_id}
+        if not voters:
+            return None
+        heir = max(voters, key=lambda node: (voters[node].match_index, voters[node].last_contact))
+        self._outbox.append(TakeOver(self.node_id, heir, self.term))
+        return heir
+
     def tick(self, now: float) -> None:
         """Judges silence and sends heartbeats. A tick that comes much too late means that this process was itself stalled, and that
         what others sent meanwhile may be unread: then it judges a little later, but not twice in a row."""
@@ -136,6 +149,9 @@ class Raft:
         if self._leadership and message.term == self.term:
             self._leadership.contacted(message.sender, now)
         match message:
+            case TakeOver():
+                if self.role == "follower" and message.term == self.term and message.sender == self.leader_id:
+                    self._campaign(pre=False, now=now)
             case VoteRequest():
                 self._vote_requested(message, now)
             case VoteReply():

@@ -116,7 +116,15 @@ class Observe(Struct, frozen=True, tag=True):
     last_index: int
 
 
-RaftMessage = VoteRequest | VoteReply | Append | AppendReply | SnapshotChunk | SnapshotReply | Observe
+class TakeOver(Struct, frozen=True, tag=True):
+    """A leader that is about to stop asks this voter to stand for election at once, instead of waiting for its silence."""
+
+    sender: int
+    to: int
+    term: int
+
+
+RaftMessage = TakeOver | VoteRequest | VoteReply | Append | AppendReply | SnapshotChunk | SnapshotReply | Observe
 
 
 @dataclass(frozen=True, slots=True)

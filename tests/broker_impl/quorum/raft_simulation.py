@@ -319,6 +319,9 @@ class World:
         for host in self.hosts.values():
             if host.raft and host.raft.role == "leader" and self.now >= host.stalled_until:
                 self.propose(host)
+                if self.random.random() < 0.05 and host.raft.hand_over() is not None:
+                    self.coverage["leaders that hand over"] += 1
+                    self._after(host, host.raft)
         host = self.random.choice(list(self.hosts.values()))
         if host.raft and not host.work and self.random.random() < 0.3:
             host.raft.compact(host.applied, host.state.to_bytes(4, "big") + bytes(self.random.randrange(100)))

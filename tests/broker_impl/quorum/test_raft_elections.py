@@ -1,6 +1,6 @@
 import pytest
 
-from broker_impl.quorum.raft_messages import Append, AppendReply, HardState, VoteReply, VoteRequest
+from broker_impl.quorum.raft_messages import Append, AppendReply, HardState, TakeOver, VoteReply, VoteRequest
 from tests.broker_impl.quorum.raft_group import LONG, SETTINGS, Group, make, work
 
 
@@ -208,3 +208,31 @@ def test_messages_for_somebody_else_are_ignored():
     raft = make(2)
     raft.receive(ask(to=3), 0.0)
     assert raft.take() is None
+
+
+def test_a_leader_that_hands_over_is_followed_at_once_by_the_voter_with_the_longest_log():
+    group = Group(make(1), make(2), make(3))
+    leader = group.elect(1)
+    assert leader.hand_over() in (2, 3)
+    group.settle()
+    (heir,) = [raft for raft in group.nodes.values() if raft.role == "leader"]
+    assert heir.node_id != 1 and heir.serving and heir.term == 2
+    assert leader.role == "follower" and leader.leader_id == heir.node_id
+
+
+def test_only_the_present_leader_can_hand_over():
+    follower = make(2, term=1)
+    follower.receive(heartbeat(1, 2, 1), 0.0)
+    work(follower)
+    follower.receive(TakeOver(3, 2, 1), 0.0)
+    follower.receive(TakeOver(1, 2, 0), 0.0)
+    assert (follower.role, follower.term) == ("follower", 1)
+    assert follower.hand_over() is None
+    follower.receive(TakeOver(1, 2, 1), 0.0)
+    assert (follower.role, follower.term) == ("candidate", 2)
+
+
+def test_a_leader_alone_has_nobody_to_hand_over_to():
+    raft = make(1, (1,))
+    work(raft)
+    assert raft.hand_over() is None

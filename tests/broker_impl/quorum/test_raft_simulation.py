@@ -19,6 +19,7 @@ MUST_HAPPEN = {
     "kills",
     "power losses",
     "leaders hunted",
+    "leaders that hand over",
     "ends while writing",
     "unsynced writes lost",
     "torn tails",
