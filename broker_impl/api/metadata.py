@@ -48,7 +48,7 @@ def describe_cluster(services: Services, request: DescribeClusterRequest, versio
     if request.endpoint_type == CONTROLLERS:
         return DescribeClusterResponse(0, ErrorCode.UNSUPPORTED_VERSION, "controllers share the brokers' listener", request.endpoint_type)
     brokers = [DescribeClusterBroker(broker.id, broker.host, broker.port, broker.rack) for broker in _live(services)]
-    controller = services.quorum.controller_id
+    controller = _contact(services)
     return DescribeClusterResponse(
         endpoint_type=request.endpoint_type, cluster_id=services.config.cluster_id, controller_id=controller, brokers=brokers
     )
@@ -85,7 +85,17 @@ def is_internal(topic: str) -> bool:
 
 def _response(services: Services, topics: list[MetadataResponseTopic]) -> MetadataResponse:
     brokers = [MetadataResponseBroker(broker.id, broker.host, broker.port, broker.rack) for broker in _live(services)]
-    return MetadataResponse(0, brokers, services.config.cluster_id, services.quorum.controller_id, topics)
+    return MetadataResponse(0, brokers, services.config.cluster_id, _contact(services), topics)
+
+
+def _contact(services: Services) -> int:
+    """Whom clients call the controller. Every broker passes its commands on, so any live one will do while the real one is unknown, not
+    a broker, or just being elected; a client told "nobody" would ask again only after minutes."""
+    live = {broker.id for broker in _live(services)}
+    for candidate in (services.quorum.controller_id, services.config.node_id, *sorted(live)):
+        if candidate in live:
+            return candidate
+    return -1
 
 
 def _live(services: Services) -> Iterable[BrokerImage]:

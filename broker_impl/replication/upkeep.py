@@ -21,6 +21,8 @@ class Upkeep:
         self._machine = machine
         self._directory = directory
         self._replicas = replicas
+        self._tick_s = min(TICK_S, config.replica_lag_ms / 4000)
+        self._ticked: float | None = None
         self._unflushed_since: dict[Replica, float] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._doomed: dict[str, asyncio.TimerHandle] = {}
@@ -28,7 +30,7 @@ class Upkeep:
     def start(self) -> None:
         config = self._config
         every = [
-            (min(TICK_S, config.replica_lag_ms / 4000), self._tick),
+            (self._tick_s, self._tick),
             (config.watermark_checkpoint_ms / 1000, self._checkpoint),
             (config.retention_check_ms / 1000, self._retire),
         ]
@@ -63,14 +65,26 @@ class Upkeep:
         now = self._loop.time()
         replicas = self._replicas
         unflushed, self._unflushed_since = self._unflushed_since, {}
+        judging = self._may_judge(now)
         for replica in list(replicas):
-            effect = replica.state.tick(now, replicas.live_epochs)
-            if effect.isr_change is not None:
-                replicas.isr_updates.wish(replica, effect.isr_change)
-            if effect.hw_moved:
-                replicas.watermark_moved(replica)
+            if judging:
+                self._judge(replica, now)
             self._flush_in_time(replica, unflushed.get(replica, now), now)
         replicas.retry_unmade()
+
+    def _may_judge(self, now: float) -> bool:
+        """A leader that was itself stopped for a while has its followers' fetches lying unread: it reads them before it calls
+        anybody slow."""
+        was_stalled = self._ticked is not None and now - self._ticked > 2 * self._tick_s
+        self._ticked = now
+        return not was_stalled
+
+    def _judge(self, replica: Replica, now: float) -> None:
+        effect = replica.state.tick(now, self._replicas.live_epochs)
+        if effect.isr_change is not None:
+            self._replicas.isr_updates.wish(replica, effect.isr_change)
+        if effect.hw_moved:
+            self._replicas.watermark_moved(replica)
 
     def _flush_in_time(self, replica: Replica, since: float, now: float) -> None:
         if replica.log.flushed_offset >= replica.log.end_offset:

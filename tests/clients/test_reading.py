@@ -95,11 +95,11 @@ def test_a_waiting_fetch_wakes_when_something_comes(client: Client, running: Run
     """The consumer lets the broker wait longer than the test has patience: only being woken can end it."""
     topic = running.new_topic()
     client.produce(topic, [Message(b"old")])
+    leader = running.leader(topic)
+    fetches = running.metric("fetch_requests_total", leader)
     with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(_read_two, client, topic)
-        leader = running.leader(topic)
-        fetches = running.metric("fetch_requests_total", leader)
-        wait_until(lambda: reading.done() or running.metric("fetch_requests_total", leader) > fetches, "the consumer to fetch")
+        wait_until(lambda: reading.done() or running.metric("fetch_requests_total", leader) >= fetches + 2, "the consumer to fetch again")
         client.produce(topic, [Message(b"new")])
         assert reading.result() == [b"old", b"new"]
 

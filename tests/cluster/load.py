@@ -72,6 +72,17 @@ def silent_logger() -> logging.Logger:
     return logger
 
 
+def file_logger(path: Path, number: int) -> logging.Logger:
+    """What a producer says of its identity, epochs and retries: without it nobody can tell its mistakes from the broker's."""
+    logger = logging.getLogger(f"producer-{number}")
+    handler = logging.FileHandler(path)
+    handler.setFormatter(logging.Formatter("%(created).3f %(name)s %(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    logger.propagate = False
+    return logger
+
+
 @dataclass(slots=True)
 class Seen:
     """What the clients know at the end. `failed`: value and error; such a message may be in the log, once, or not."""
@@ -136,13 +147,14 @@ class Load:
 
 
 class _Clients:
-    def __init__(self, bootstrap: str, topic: str, partitions: int, producers: int) -> None:
+    def __init__(self, bootstrap: str, topic: str, partitions: int, producers: int, journal: Path) -> None:
         self._topic = topic
         self._partitions = partitions
         self.seen = Seen()
         logger = silent_logger()
         settings = {"bootstrap.servers": bootstrap}
-        self._producers = [Producer(PRODUCER | settings | {"error_cb": self._erred}, logger=logger) for _ in range(producers)]
+        told = PRODUCER | settings | {"error_cb": self._erred, "debug": "eos", "log_level": 7}
+        self._producers = [Producer(told, logger=file_logger(journal, number)) for number in range(producers)]
         self._sent = [[0] * partitions for _ in range(producers)]
         self._consumer = Consumer(CONSUMER | settings, logger=logger)
         self._consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in range(partitions)])
@@ -233,7 +245,7 @@ def _end(consumer: Consumer, partition: TopicPartition, until: float) -> int:
 
 
 def _main(bootstrap: str, topic: str, partitions: str, producers: str, rate: str, report: str) -> None:
-    clients = _Clients(bootstrap, topic, int(partitions), int(producers))
+    clients = _Clients(bootstrap, topic, int(partitions), int(producers), Path(report).with_suffix(".producers.log"))
     ended = threading.Event()
 
     def await_end() -> None:

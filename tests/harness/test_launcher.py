@@ -10,12 +10,18 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
 from typing import NamedTuple
 
 import pytest
 
 LAUNCHER = Path(__file__).parents[2] / "highwater"
 ECHO = "import os, sys; print('arguments', sys.argv[1:], 'in', os.getcwd(), 'by', sys.prefix)"
+
+
+def heed_ctrl_c() -> None:
+    """As at a terminal: a shell has what it starts in the background ignore Ctrl-C, and these tests with it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Project:
@@ -37,7 +43,7 @@ class Project:
     def start(self, *arguments: str, through: Path | None = None, cwd: Path | None = None, **environment: str) -> subprocess.Popen[str]:
         command = [sys.executable, str(through or self.root / "highwater"), *arguments]
         clean = {"PATH": os.environ["PATH"], "HOME": str(self.root / "home"), **environment}
-        return subprocess.Popen(command, cwd=cwd or self.root, env=clean, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(command, cwd=cwd or self.root, env=clean, text=True, stdout=PIPE, stderr=PIPE, preexec_fn=heed_ctrl_c)  # noqa: PLW1509 (one thread)
 
     def run(self, *arguments: str, through: Path | None = None, cwd: Path | None = None, **environment: str) -> tuple[int, str, str]:
         process = self.start(*arguments, through=through, cwd=cwd, **environment)

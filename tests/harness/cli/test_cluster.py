@@ -25,6 +25,11 @@ sys.exit(main(["cluster", "up", *sys.argv[1:]]))
 """
 
 
+def heed_ctrl_c() -> None:
+    """As at a terminal: a shell has what it starts in the background ignore Ctrl-C, and these tests with it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.fixture(autouse=True)
 def fake_brokers(monkeypatch):
     monkeypatch.setattr(local_cluster, "BROKER", FAKE_BROKER)
@@ -32,7 +37,12 @@ def fake_brokers(monkeypatch):
 
 def up_in_foreground(data: Path, *arguments: str) -> tuple[subprocess.Popen[str], list[str]]:
     process = subprocess.Popen(
-        [sys.executable, "-c", UP, "--data", str(data), *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", UP, "--data", str(data), *arguments],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_ctrl_c,  # noqa: PLW1509 (one thread)
     )
     assert process.stdout
     lines: list[str] = []

@@ -1,0 +1,171 @@
+"""Clock: a broker's wall clock that is wrong, while its monotonic clock is not touched.
+
+The clock is put off through a file that the broker's own clock library reads about once a second; the proof is what the broker itself
+says on its health page, next to its node's true clock. A question takes time, so an answer is an interval: the clock is as far off as
+was meant if the interval holds that, and off at all only if it does not hold zero. Drift is made of small steps, because a running rate
+does not heal.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Mapping
+from functools import partial
+
+from harness.systems.system import ClockError
+from nemesis.fault import PROOF_TIMEOUT, Evidence, Fault, Strike, until
+
+_SLACK = 0.0015
+
+
+class Clock(Fault):
+    """What all variants have in common: being read, and being put right."""
+
+    def heal(self) -> None:
+        for node in self.targets:
+            self.world.clocks.release(node, self.strike.id)
+
+    def prove_healed(self) -> Evidence:
+        read: dict[str, ClockError] = {}
+        ok = until(lambda: self._show(0.0, read) or bool(self._in_the_way()), PROOF_TIMEOUT)
+        right = ok and all(node in read and _is(read[node], 0.0) for node in self.targets)
+        return Evidence(right, _facts(read), self._in_the_way())
+
+    @property
+    def _offset(self) -> float:
+        return float(self.strike.planned.parameters["offset"])
+
+    def _put_off(self, offset: float) -> None:
+        for node in self.targets:
+            self.world.clocks.put_off(node, self.strike.id, offset)
+
+    def _show(self, offset: float, read: dict[str, ClockError]) -> bool:
+        """Whether every target's clock is off by this; what was read last is left in `read`."""
+        for node in self.targets:
+            if node not in read or not _is(read[node], offset):
+                error = self.world.system.clock_error(node)
+                if error is None:
+                    read.pop(node, None)
+                else:
+                    read[node] = error
+        return all(node in read and _is(read[node], offset) for node in self.targets)
+
+    def _in_the_way(self) -> tuple[int, ...]:
+        """Other faults that keep these clocks from being read, or put them off themselves."""
+        holds = (self.world.down, self.world.paused)
+        found = {fault for hold in holds for fault in hold.others(self.targets, self.strike.id)}
+        return tuple(sorted(found.union(*(self.world.clocks.others(node, self.strike.id) for node in self.targets))))
+
+
+class Bump(Clock):
+    def apply(self) -> None:
+        self._put_off(self._offset)
+
+    def prove(self) -> Evidence:
+        """May wait until the strike ends, for a broker that another fault has silenced to speak again."""
+        read: dict[str, ClockError] = {}
+        ok = until(lambda: self._show(self._offset, read), self.strike.left(), self.strike.cancelled)
+        return Evidence(ok, {"offset": self._offset} | _facts(read), self._in_the_way())
+
+
+class Reset(Clock):
+    def apply(self) -> None:
+        for node in self.targets:
+            self.world.clocks.reset(node)
+
+    def prove(self) -> Evidence:
+        read: dict[str, ClockError] = {}
+        ok = until(lambda: self._show(0.0, read), self.strike.left(), self.strike.cancelled)
+        return Evidence(ok, _facts(read), self._in_the_way())
+
+
+class _Moving(Clock):
+    """A clock that goes on moving while it is proven. Invariant: `_covering` are the faults that were in the way at some time."""
+
+    def __init__(self, strike: Strike) -> None:
+        super().__init__(strike)
+        self._covering: set[int] = set()
+
+    @abstractmethod
+    def move(self) -> tuple[bool, dict[str, object]]:
+        """Until the strike ends; whether all was seen that was to be seen, and what it was."""
+
+    def prove(self) -> Evidence:
+        ok, facts = self.move()
+        return Evidence(ok, facts, tuple(sorted(self._covering)))
+
+
+class Strobe(_Moving):
+    def __init__(self, strike: Strike) -> None:
+        super().__init__(strike)
+        self._seen: dict[str, dict[str, object]] = {"away": {}, "back": {}}
+
+    @property
+    def shown(self) -> bool:
+        """Seen away and seen back, once at least."""
+        return bool(self._seen["away"] and self._seen["back"])
+
+    def apply(self) -> None:
+        self._put_off(self._offset)
+
+    def move(self) -> tuple[bool, dict[str, object]]:
+        period = float(self.strike.planned.parameters["period"])
+        jumps, away = 1, True
+        while True:
+            next_jump = time.monotonic() + period
+            read: dict[str, ClockError] = {}
+            offset = self._offset if away else 0.0
+            if until(partial(self._show, offset, read), min(period, self.strike.left()), self.strike.cancelled):
+                self._seen["away" if away else "back"] = _facts(read)
+            self._covering.update(self._in_the_way())
+            if not self.strike.wait(max(next_jump - time.monotonic(), 0.0)):
+                return self.shown, {"offset": self._offset, "jumps": jumps, **self._seen}
+            away, jumps = not away, jumps + 1
+            self._put_off(self._offset if away else 0.0)
+
+
+class Drift(_Moving):
+    def __init__(self, strike: Strike) -> None:
+        super().__init__(strike)
+        self._first: dict[str, ClockError] = {}
+        self._last: dict[str, ClockError] = {}
+        self._rate = float(strike.planned.parameters["rate"])
+
+    @property
+    def shown(self) -> bool:
+        """Each clock was seen at one place, and later further off in the direction meant."""
+        return all(node in self._last and _further(self._first[node], self._last[node], self._rate) for node in self.targets)
+
+    def apply(self) -> None:
+        self._put_off(0.0)
+
+    def move(self) -> tuple[bool, dict[str, object]]:
+        began, offset = time.monotonic(), 0.0
+        self._first = self._read()
+        while self.strike.wait(float(self.strike.planned.parameters["step"])):
+            offset = self._rate * (time.monotonic() - began)
+            self._put_off(offset)
+            read = self._read()
+            self._first, self._last = {**read, **self._first}, {**self._last, **read}
+            self._covering.update(self._in_the_way())
+        facts = {"rate": self._rate, "offset": round(offset, 6), "first": _facts(self._first), "last": _facts(self._last)}
+        return self.shown, facts
+
+    def _read(self) -> dict[str, ClockError]:
+        answers = {node: self.world.system.clock_error(node) for node in self.targets}
+        return {node: answer for node, answer in answers.items() if answer is not None}
+
+
+def _is(error: ClockError, offset: float) -> bool:
+    """As far off as this; and if this is off at all, surely not right."""
+    near = ClockError(error.least - _SLACK, error.most + _SLACK).admits(offset)
+    return near and (offset == 0.0 or not error.admits(0.0))
+
+
+def _further(first: ClockError, last: ClockError, rate: float) -> bool:
+    return first.most < last.least if rate > 0 else last.most < first.least
+
+
+def _facts(read: Mapping[str, ClockError]) -> dict[str, object]:
+    return {node: [round(error.least, 6), round(error.most, 6)] for node, error in sorted(read.items())}
