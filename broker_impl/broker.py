@@ -7,6 +7,7 @@ leaders move away, the logs and checkpoints are flushed, and only then the clean
 
 import asyncio
 from collections.abc import Coroutine
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -150,6 +151,7 @@ class Broker:
         config, loop, machine = self.config, self._loop, self._machine
         image = self.quorum.image
 
+        @cache
         def settings(topic: str) -> LogConfig:
             return log_config(topic_configs.effective(image, topic, config.topic_defaults, config.node_id))
 

@@ -50,7 +50,6 @@ class Config:
     session_timeout_ms: int = setting("broker.session.timeout.ms", 9000, least=100)
     heartbeat_interval_ms: int = setting("broker.heartbeat.interval.ms", 2000, least=10)
     election_timeout_ms: int = setting("controller.quorum.election.timeout.ms", 1000, least=50)
-    request_timeout_ms: int = setting("controller.quorum.request.timeout.ms", 2000, least=100)
 
     partitions: int = setting("num.partitions", 1, least=1)
     replication_factor: int = setting("default.replication.factor", 1, least=1)
@@ -62,7 +61,6 @@ class Config:
     replica_response_bytes: int = setting("replica.fetch.response.max.bytes", 10 << 20, least=1024)
     fetch_bytes: int = setting("fetch.max.bytes", 55 << 20, least=1024)
     watermark_checkpoint_ms: int = setting("replica.high.watermark.checkpoint.interval.ms", 5000, least=10)
-    recovery_checkpoint_ms: int = setting("log.flush.offset.checkpoint.interval.ms", 60_000, least=10)
     retention_check_ms: int = setting("log.retention.check.interval.ms", 300_000, least=10)
 
     request_bytes: int = setting("socket.request.max.bytes", 100 << 20, least=1024)

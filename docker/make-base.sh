@@ -1,12 +1,11 @@
 #!/bin/sh
 # A base image from Debian's packages, for machines that reach Debian's archive but no registry. As root, with debootstrap and an engine.
 #
-#   docker/make-base.sh [IMAGE] [SUITE] [MIRROR]
+#   docker/make-base.sh [IMAGE] [SUITE] [MIRROR]        # without MIRROR: the one debootstrap knows
 set -eu
 
 image=${1:-highwater-base}
 suite=${2:-bookworm}
-mirror=${3:-http://deb.debian.org/debian}
 packages=openssh-server,python3,python3-pip,iproute2,iptables,procps
 
 [ "$(id -u)" = 0 ] || { echo "make-base.sh: debootstrap needs root" >&2; exit 255; }
@@ -17,6 +16,6 @@ root=$(mktemp -d)
 trap 'rm -rf --one-file-system "$root"' EXIT
 trap 'exit 255' INT TERM HUP
 
-debootstrap --variant=minbase --include="$packages" "$suite" "$root" "$mirror"
+debootstrap --variant=minbase --include="$packages" "$suite" "$root" ${3:+"$3"}
 rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/*
 tar -C "$root" --one-file-system -c . | docker import --message "Debian $suite" - "$image"

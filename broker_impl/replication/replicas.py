@@ -129,10 +129,14 @@ class Replicas:
             self.fetchers.follow(leaders)
 
     def _reconcile_topic(self, topic: TopicImage, leaders: dict[Replica, int]) -> None:
+        settings: topic_configs.TopicSettings | None = None
         for index, partition in topic.partitions.items():
             if self.broker_id in partition.replicas:
                 try:
-                    replica = self._hosted(topic, index)
+                    replica = self._topics.get(topic.name, {}).get(index)
+                    if replica is None:
+                        settings = settings or topic_configs.effective(self.image, topic.name, self._defaults, self.broker_id)
+                        replica = self._host(topic, index, settings)
                     self._follow(replica, partition, leaders)
                 except OSError as problem:
                     self._unmade.add(topic.name)
@@ -142,18 +146,15 @@ class Replicas:
         partition = topic.partitions.get(index)
         return partition is not None and self.broker_id in partition.replicas
 
-    def _hosted(self, topic: TopicImage, index: int) -> Replica:
-        existing = self._topics.get(topic.name, {}).get(index)
-        if existing is not None:
-            return existing
-        settings = topic_configs.effective(self.image, topic.name, self._defaults, self.broker_id)
+    def _host(self, topic: TopicImage, index: int, settings: topic_configs.TopicSettings) -> Replica:
+        config = log_config(settings)
         log = self._unclaimed.pop((topic.name, index), None)
         if log is not None and log.topic_id != topic.id:
             self._discard(log)
             log = None
         if log is None:
-            log = self._directory.create(topic.name, index, topic.id, log_config(settings))
-        log.config = log_config(settings)
+            log = self._directory.create(topic.name, index, topic.id, config)
+        log.config = config
         state = Partition(
             topic.name,
             index,

@@ -26,9 +26,9 @@ SHORT_TIMERS: Mapping[str, Setting] = {
 
 _KNOWN = """
     auto.create.topics.enable broker.heartbeat.interval.ms broker.session.timeout.ms compression.type connections.max.idle.ms
-    controller.quorum.election.timeout.ms controller.quorum.request.timeout.ms fetch.max.bytes log.cleaner.delete.retention.ms
+    controller.quorum.election.timeout.ms fetch.max.bytes log.cleaner.delete.retention.ms
     log.cleaner.min.cleanable.ratio log.cleanup.policy log.flush.interval.messages log.flush.interval.ms
-    log.flush.offset.checkpoint.interval.ms log.index.interval.bytes log.index.size.max.bytes log.level
+    log.index.interval.bytes log.index.size.max.bytes log.level
     log.message.timestamp.after.max.ms log.message.timestamp.before.max.ms log.message.timestamp.type log.retention.bytes
     log.retention.check.interval.ms log.retention.ms log.roll.ms log.segment.bytes log.segment.delete.delay.ms max.connections
     max.in.flight.requests.per.connection message.max.bytes metadata.log.max.record.bytes.between.snapshots queued.max.request.bytes
