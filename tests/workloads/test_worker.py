@@ -94,6 +94,7 @@ def test_ordered_sends_of_a_key_are_read_in_their_order(one_node, tmp_path):
     assert len(sent) > 30
 
 
+@pytest.mark.long
 def test_a_broker_killed_on_the_way_leaves_no_send_unaccounted_for(tmp_path):
     with cluster_of(tmp_path / "cluster", 3, TOPICS) as cluster:
         with connect(cluster.bootstrap) as admin:
