@@ -160,8 +160,10 @@ class KafkaPythonClient(Operator):
         return self._admin_now()
 
     def _admin_now(self) -> KafkaAdminClient:
-        if self._admin_client is None:
-            self._admin_client = KafkaAdminClient(bootstrap_servers=self.bootstrap.split(","), request_timeout_ms=_PATIENCE_MS)
+        """A new one each time: one that is kept goes on with metadata taken while a broker was away, and then knows no such broker."""
+        if self._admin_client is not None:
+            self._admin_client.close()
+        self._admin_client = KafkaAdminClient(bootstrap_servers=self.bootstrap.split(","), request_timeout_ms=_PATIENCE_MS)
         return self._admin_client
 
     def _consumer(self, **settings: Any) -> KafkaConsumer:
