@@ -29,7 +29,7 @@ COMMANDS = {
 
 # Command -> (what it will do, what is missing until then).
 TO_COME = {
-    "run": ("deploy, drive, break, check, report", "nodes, workloads and faults"),
+    "run": ("deploy, drive, break, check, report", "the run itself and the analysis; nodes, faults and workloads are there"),
     "check": ("analyse a history again, or a foreign one", "the checks of a history"),
     "prove": ("run the broken brokers; every one must be caught", "the broken brokers and the analysis"),
     "shrink": ("a smaller plan that still fails", "`run` and the analysis"),
