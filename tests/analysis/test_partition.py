@@ -1,5 +1,5 @@
 import numpy as np
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from analysis.partition import MISSING, partitions_of
 from harness.history.schema import FIXED_WORDS, ROWS
@@ -9,7 +9,7 @@ NAMES = {**FIXED_WORDS, "topic": ["b", "a"], "error": [], "group": []}
 
 def rows(*given: tuple[int, int, int | None, int | None]) -> pa.Table:
     """op, topic, part, offset."""
-    columns = {name: [None] * len(given) for name in ROWS.names}
+    columns: dict[str, list[int | None]] = {name: [None] * len(given) for name in ROWS.names}
     columns["op"], columns["topic"], columns["part"], columns["offset"] = (list(column) for column in zip(*given, strict=True))
     for name in ("process", "micro", "kind", "f", "outcome", "phase", "invoked"):
         columns[name] = [0] * len(given)
