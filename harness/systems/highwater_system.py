@@ -45,7 +45,7 @@ class HighwaterSystem:
     """Invariant: `_processes` holds each node's process from its start until we have stopped or killed it."""
 
     name = "highwater"
-    ports = (PORT, HTTP_PORT)
+    ports: tuple[int, ...] = (PORT, HTTP_PORT)
 
     def __init__(self, nodes: Nodes) -> None:
         self._nodes: dict[str, Node] = {node.name: node for node in nodes.nodes}
