@@ -19,6 +19,7 @@ INTERRUPTED = 130
 
 # Command -> what it does. Its module is harness.cli.<command>, with main(argv) -> exit code.
 COMMANDS = {
+    "run": "deploy, drive, break, record: a scenario becomes a history",
     "cluster": "a cluster to play with, with any client: up, down, status, topics, elect, logs",
     "bench": "throughput and latency: micro; what recording costs: recorder",
     "scenarios": "what a run can be made of: list them, show one with every setting and its planned faults",
@@ -29,12 +30,11 @@ COMMANDS = {
 
 # Command -> (what it will do, what is missing until then).
 TO_COME = {
-    "run": ("deploy, drive, break, check, report", "the run itself and the analysis; nodes, faults and workloads are there"),
     "check": ("analyse a history again, or a foreign one", "the checks of a history"),
     "prove": ("run the broken brokers; every one must be caught", "the broken brokers and the analysis"),
-    "shrink": ("a smaller plan that still fails", "`run` and the analysis"),
-    "nightly": ("the whole matrix", "`run` and the analysis"),
-    "serve": ("browse the results", "the results of `run`"),
+    "shrink": ("a smaller plan that still fails", "the analysis"),
+    "nightly": ("the whole matrix", "the analysis"),
+    "serve": ("browse the results", "pages of results"),
 }
 
 
