@@ -5,9 +5,8 @@ from typing import cast
 from harness.cli import doctor, fault_probes
 from harness.cli.probes import Finding
 from harness.errors import EnvironmentFault
-from harness.nodes import KINDS, Node
+from harness.nodes import KINDS, Node, available
 from nemesis.catalogue import CATALOGUE, Need
-from tests.harness.nodes.kinds import missing
 
 
 def test_what_is_missing_comes_with_a_remedy_and_exit_code_0(monkeypatch, capsys):
@@ -24,9 +23,9 @@ def test_every_kind_of_node_and_every_fault_is_tried(capsys):
     marks = {line[:22].rstrip(): line[24:27].rstrip() for line in capsys.readouterr().out.split("what to do:")[0].splitlines()}
     assert [marks[what] for what in ("Python", "uvloop", "Java for Spark", "nodes: ssh")] == ["yes"] * 4
     for kind in KINDS:
-        assert marks[f"nodes: {kind}"] == ("no" if missing(kind) and kind != "ssh" else "yes")
+        assert marks[f"nodes: {kind}"] == ("no" if available(kind) else "yes")
     for fault in CATALOGUE:
-        assert marks[f"fault: {fault}"] == ("no" if missing("namespaces") else "yes")
+        assert marks[f"fault: {fault}"] == ("no" if available("namespaces") else "yes")
 
 
 def test_a_fault_without_effect_is_told_from_one_that_works():
