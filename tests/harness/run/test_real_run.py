@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 
-import pyarrow.parquet as pq
 import pytest
 
 from harness.history.beside import COVERED, PROVEN, Batch, Event, Fault, Final, Record, read_rows, read_table
@@ -89,7 +88,7 @@ def test_the_counts_are_those_of_the_files(folder):
 
 
 def test_every_send_has_a_row_of_its_own(folder):
-    sends = pq.read_table(folder / "history", columns=["f", "value"]).to_pandas()
+    sends = open_history(folder).read_all(["f", "value"]).to_pandas()
     values = sends[sends.f == Function.SEND].value
     assert values.is_unique and values.notna().all()
 
