@@ -21,6 +21,15 @@ def folder(finished):
     return finished.folder
 
 
+def test_it_deploys_a_cluster_and_drives_clients_at_it(begun):
+    begun.until("run: 14 s, 4 faults")
+
+
+def test_it_strikes_and_heals(begun):
+    begun.until("final reads")
+    assert "partition:one on n1" in begun.text
+
+
 def test_it_ends_well_and_says_that_counts_are_no_verdict(finished):
     assert finished.process.returncode == 0, finished.text
     assert "counts are no verdict" in finished.text
