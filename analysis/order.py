@@ -17,7 +17,7 @@ from analysis.findings import Finding, Witness
 from analysis.log import UNKNOWN, Log, Mask
 from analysis.partition import MISSING, Column
 from analysis.sorting import changes, groups_of, order_by, order_of
-from analysis.telling import fate, finding, who, witness
+from analysis.telling import finding, who, witness
 from harness.history.schema import Function, Outcome
 
 
@@ -232,8 +232,8 @@ def _tell_sends(log: Log, name: str, later: int, earlier: int, doubtful: bool) -
     texts, lies = [], []
     for row in (earlier, later):
         lies.append(int(offsets[log.place_sent[np.searchsorted(log.sends, row)]]))
-        told = fate(log, row)
-        texts.append(f"value {int(log.rows['value'][row])} (it {told}), which lies at offset {lies[-1]}")
+        told = "acknowledged" if log.rows["outcome"][row] == Outcome.OK else "outcome unknown"
+        texts.append(f"value {int(log.rows['value'][row])} ({told}), which lies at offset {lies[-1]}")
     sentence = f"{who(log, earlier).capitalize()} sent {texts[0]}; later, {who(log, later)} sent {texts[1]}: sent later, stored earlier."
     identity = log.rows["value" if name == "reordered" else "op"][later]
     return witness(log, sentence, (identity,), (earlier, later), offset=lies[1], doubtful=doubtful)

@@ -196,8 +196,8 @@ def test_a_later_send_stored_earlier_is_nonmonotonic_and_reordered():
     hand.send(2, 10)
     found = hand.find()
     expected = (
-        "Process 1 (op 1, 1.000 s) sent value 1 (it was acknowledged at offset 20), which lies at offset 20; later, process 1 (op 2, 2.000 s) "
-        "sent value 2 (it was acknowledged at offset 10), which lies at offset 10: sent later, stored earlier."
+        "Process 1 (op 1, 1.000 s) sent value 1 (acknowledged), which lies at offset 20; later, process 1 (op 2, 2.000 s) "
+        "sent value 2 (acknowledged), which lies at offset 10: sent later, stored earlier."
     )
     assert sentence(found, "nonmonotonic-send") == sentence(found, "reordered") == expected
     assert (identities(found, "nonmonotonic-send"), identities(found, "reordered")) == ([(2,)], [(2,)])
