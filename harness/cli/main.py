@@ -22,6 +22,7 @@ COMMANDS = {
     "run": "deploy, drive, break, record: a scenario becomes a history",
     "cluster": "a cluster to play with, with any client: up, down, status, topics, elect, logs",
     "bench": "throughput and latency: micro; what recording costs: recorder",
+    "synth": "a synthetic history with known anomalies, of any size, to try a checker on",
     "scenarios": "what a run can be made of: list them, show one with every setting and its planned faults",
     "faults": "what can go wrong on purpose: kinds, variants, parameters, targets, proofs",
     "doctor": "what this machine can do, and how to get the rest",
