@@ -55,7 +55,7 @@ def _check_nodes(scenario: Scenario) -> None:
 
 
 def _check_clock() -> None:
-    from harness.systems.highwater_system import faketime_library
+    from harness.systems.clock_file import faketime_library
 
     if not faketime_library().is_file():
         raise EnvironmentFault("clock faults need the library of the package libfaketime, which was not built; leave `clock` out (--fault)")
