@@ -25,6 +25,7 @@ COMMANDS = {
     "synth": "a synthetic history with known anomalies, of any size, to try a checker on",
     "scenarios": "what a run can be made of: list them, show one with every setting and its planned faults",
     "faults": "what can go wrong on purpose: kinds, variants, parameters, targets, proofs",
+    "clean": "take away what killed runs have left",
     "doctor": "what this machine can do, and how to get the rest",
     "test": "the project's tests",
 }
