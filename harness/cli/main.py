@@ -20,6 +20,8 @@ INTERRUPTED = 130
 # Command -> what it does. Its module is harness.cli.<command>, with main(argv) -> exit code.
 COMMANDS = {
     "cluster": "a cluster to play with, with any client: up, down, status, topics, elect, logs",
+    "check": "the verdict on a history: a run's again, or a foreign one",
+    "checks": "what is looked for in a history: every anomaly, and when it is an error",
     "bench": "throughput and latency: micro; what recording costs: recorder",
     "scenarios": "what a run can be made of: list them, show one with every setting and its planned faults",
     "faults": "what can go wrong on purpose: kinds, variants, parameters, targets, proofs",
@@ -30,7 +32,6 @@ COMMANDS = {
 # Command -> (what it will do, what is missing until then).
 TO_COME = {
     "run": ("deploy, drive, break, check, report", "the run itself and the analysis; nodes, faults and workloads are there"),
-    "check": ("analyse a history again, or a foreign one", "the checks of a history"),
     "prove": ("run the broken brokers; every one must be caught", "the broken brokers and the analysis"),
     "shrink": ("a smaller plan that still fails", "`run` and the analysis"),
     "nightly": ("the whole matrix", "`run` and the analysis"),
