@@ -23,6 +23,7 @@ COMMANDS = {
     "check": "the verdict on a history: a run's again, or a foreign one",
     "checks": "what is looked for in a history: every anomaly, and when it is an error",
     "bench": "throughput and latency: micro; what recording costs: recorder",
+    "synth": "a synthetic history with known anomalies, of any size, to try a checker on",
     "scenarios": "what a run can be made of: list them, show one with every setting and its planned faults",
     "faults": "what can go wrong on purpose: kinds, variants, parameters, targets, proofs",
     "doctor": "what this machine can do, and how to get the rest",
