@@ -230,7 +230,7 @@ ANOMALIES = _table(
         True,
         "A component of ww, wr and rw in which an rw edge closes a circle with ww and wr alone. rw: from an ok operation that was told "
         "that a partition ends (a row `end`, the offset is the next one) to the writer of the value at the first place at or behind "
-        "that offset, by the places that ww goes by.",
+        "that offset, by the places that ww goes by; also where another edge is.",
     ),
     Anomaly(
         "G2",
