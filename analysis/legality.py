@@ -36,7 +36,8 @@ def add_up(found: Iterable[Illegal]) -> Illegal:
 
 def illegal_rows(rows: pa.Table, names: Names) -> Illegal:
     """Of the rows of a bucket, in any order. `names` is the history's."""
-    columns = {name: rows[name].combine_chunks().fill_null(int(MISSING)).to_numpy(zero_copy_only=False) for name in COLUMNS}
+    columns = {name: rows[name].to_numpy() for name in COLUMNS if name != "completed"}
+    columns["completed"] = rows["completed"].fill_null(int(MISSING)).to_numpy()
     ended = columns["completed"] != MISSING
     took_effect = _is(columns, "outcome", names, "ok") & _is(columns, "f", names, "send")
     return add_up(
