@@ -56,7 +56,9 @@ class Analysis:
         verdict = verdict_on(material, checked, question)
         seconds = time.monotonic() - began
         self._progress(f"Spark has checked {material.history.rows:,} rows after {seconds:.1f} s")
-        return replace(verdict, metrics={**verdict.metrics, "analysis": {"rows": material.history.rows, "spark_seconds": round(seconds, 3)}})
+        return replace(
+            verdict, metrics={**verdict.metrics, "analysis": {"rows": material.history.rows, "spark_seconds": round(seconds, 3)}}
+        )
 
     def _check(self, material: Material, question: Question) -> Checked:
         if not material.history.rows and not material.batches.groups and not material.records.groups:

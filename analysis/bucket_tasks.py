@@ -22,7 +22,7 @@ from analysis.findings import Finding, merge
 from analysis.legality import Illegal, add_up
 from analysis.log import Log
 from analysis.metrics import Measures
-from analysis.partition import Column, columns_of, empty_partition, partitions_of
+from analysis.partition import Column, empty_partition, partitions_of
 from harness.history.buckets import bucket_of
 from harness.history.errors import MalformedFile
 from harness.history.readers import History
@@ -95,7 +95,7 @@ def _check_bucket(job: Job, bucket: int) -> Seen:
     joined = families.joined(job.names)
     own = Seen(
         measures=metrics.measure(rows, job.history.names),
-        illegal=legality.illegal_rows(columns_of(rows.select(legality.COLUMNS), job.history.names)),
+        illegal=legality.illegal_rows(rows, job.history.names),
     )
     dumps = _dumps(job, bucket, problems)
     parts = [_check_log(log, job.names, joined) for log in _logs(job, rows, dumps)]
@@ -121,7 +121,7 @@ def _logs(job: Job, rows: pa.Table, dumps: dict[Place, Dumps] | None = None) -> 
 
 
 def _read(job: Job, bucket: int, columns: Sequence[str], problems: list[str]) -> pa.Table:
-    tables = []
+    tables: list[pa.Table] = []
     for file in job.history.files:
         try:
             tables += History((file,), job.history.buckets, job.history.names).read_each(bucket, columns)
