@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from harness.history.schema import FIXED_WORDS
+from harness.history.schema import FIXED_WORDS, ROWS
 
 MISSING = np.iinfo(np.int64).min
 Column = npt.NDArray[np.int64]
@@ -54,6 +54,11 @@ def partitions_of(rows: pa.Table, names: Names) -> Iterator[Partition]:
         if topic[start] != MISSING and part[start] != MISSING:
             cut = {name: column[start:end] for name, column in columns.items()}
             yield Partition(names["topic"][topic[start]], int(part[start]), cut, names)
+
+
+def empty_partition(topic: str, part: int, columns: Sequence[str] = ROWS.names) -> Partition:
+    """Of a partition that has no rows."""
+    return Partition(topic, part, {name: np.empty(0, np.int64) for name in columns}, FIXED_WORDS | {"error": [], "topic": [], "group": []})
 
 
 def _column(rows: pa.Table, name: str, names: Names) -> Column:

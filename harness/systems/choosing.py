@@ -14,12 +14,15 @@ from harness.systems.system import System
 SYSTEMS = ("highwater", "kafka")
 
 
-def create_system(name: str, nodes: Nodes, *, kafka_home: Path | None = None) -> System:
-    """On these nodes, with nothing installed yet. `kafka_home`: a Kafka distribution to take instead of one fetched by name."""
+def create_system(name: str, nodes: Nodes, *, plugin: Path | None = None, kafka_home: Path | None = None) -> System:
+    """On these nodes, with nothing installed yet.
+
+    `plugin`: replaces a behaviour of our broker. `kafka_home`: a Kafka distribution to take instead of one fetched by name.
+    """
     if name == "highwater":
         from harness.systems.highwater_system import HighwaterSystem
 
-        return HighwaterSystem(nodes)
+        return HighwaterSystem(nodes, plugin=plugin)
     reason = refusal(name, nodes.kind, kafka_home=kafka_home)
     raise UserMistake(reason or f"there is no system {name}")
 

@@ -34,7 +34,7 @@ PORT = 9092
 HTTP_PORT = 9080
 LOG = "broker.log"
 _ROOT = Path(__file__).resolve().parents[2]
-_SETTINGS, _DATA = "broker.toml", "data"
+_SETTINGS, _PLUGIN, _DATA = "broker.toml", "plugin.py", "data"
 _KILL_TIMEOUT = 30.0
 _POLL = 0.1
 _T = TypeVar("_T")
@@ -46,7 +46,9 @@ class HighwaterSystem:
     name = "highwater"
     ports: tuple[int, ...] = (PORT, HTTP_PORT)
 
-    def __init__(self, nodes: Nodes) -> None:
+    def __init__(self, nodes: Nodes, *, plugin: Path | None = None) -> None:
+        """`plugin`: a module that replaces a behaviour of the broker, put on every node."""
+        self._plugin = plugin
         self._nodes: dict[str, Node] = {node.name: node for node in nodes.nodes}
         self._names = {number: name for number, name in enumerate(self._nodes, start=1)}
         self.bootstrap = ",".join(f"{node.address}:{PORT}" for node in self._nodes.values())
@@ -65,6 +67,8 @@ class HighwaterSystem:
             node = self._nodes[name]
             own = self._own_settings(number, node, cluster_id) | dict(settings)
             node.put(_SETTINGS, as_toml(own).encode())
+            if self._plugin is not None:
+                node.put(_PLUGIN, self._plugin.read_bytes())
             self._environment[name] = {"PYTHONPATH": str(_ROOT) if isinstance(node, NamespaceNode) else node.folder}
             if clock_faults:
                 self._environment[name] |= clock_environment(node)
@@ -76,6 +80,8 @@ class HighwaterSystem:
 
     def start_node(self, node: str) -> None:
         command = [questions.python_of(self._nodes[node]), "-m", "broker_impl", "--config", self._path(node, _SETTINGS)]
+        if self._plugin is not None:
+            command += ["--plugin", self._path(node, _PLUGIN)]
         with self._lock:
             running = self._processes.get(node)
             if running is not None and self._nodes[node].alive(running):

@@ -1,0 +1,7 @@
+"""To come."""
+
+from __future__ import annotations
+
+from analysis.check import Check
+
+CHECKS: tuple[Check, ...] = ()
