@@ -32,7 +32,7 @@ class Cluster:
 
 
 def prove(tmp_path, cluster, *seeds):
-    attempts, said = Attempts(tmp_path), []
+    attempts, said = Attempts(tmp_path), list[str]()
     campaign.prove([LOSES, SKIPS], seeds, attempts, cluster, said.append)
     return attempts, "\n".join(said)
 
