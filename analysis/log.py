@@ -156,6 +156,11 @@ class Log:
         found[self.pairs.number[owner]] = self.place[owner]
         return found
 
+    @property
+    def place_of_value(self) -> Column:
+        """Where each value lies as something sent, by the rules."""
+        return self.last_place if self.context.rules == "jepsen" else self.first_place
+
     @cached_property
     def last_offset(self) -> Column:
         """Of each value: the last offset at which it lies, MISSING where none is known."""
@@ -166,15 +171,14 @@ class Log:
     @cached_property
     def place_sent(self) -> Column:
         """Of each row in `sends`, by the rules."""
-        by_value = self.last_place if self.context.rules == "jepsen" else self.first_place
-        return by_value[self.number_of_send]
+        return self.place_of_value[self.number_of_send]
 
     @cached_property
     def place_read(self) -> Column:
         """Of each row in `reads`, by the rules."""
         pair = self.pairs.of_poll
         if self.context.rules == "jepsen":
-            return self.last_place[self.pairs.number[pair]]
+            return self.place_of_value[self.pairs.number[pair]]
         if len(self.reads) == len(self.polls):
             return self.place[pair]
         found = np.empty(len(self.rows), np.int64)

@@ -19,6 +19,7 @@ INTERRUPTED = 130
 
 # Command -> what it does. Its module is harness.cli.<command>, with main(argv) -> exit code.
 COMMANDS = {
+    "run": "deploy, drive, break, record: a scenario becomes a history",
     "cluster": "a cluster to play with, with any client: up, down, status, topics, elect, logs",
     "check": "the verdict on a history: a run's again, or a foreign one",
     "checks": "what is looked for in a history: every anomaly, and when it is an error",
@@ -32,11 +33,10 @@ COMMANDS = {
 
 # Command -> (what it will do, what is missing until then).
 TO_COME = {
-    "run": ("deploy, drive, break, check, report", "the run itself and the analysis; nodes, faults and workloads are there"),
     "prove": ("run the broken brokers; every one must be caught", "the broken brokers and the analysis"),
-    "shrink": ("a smaller plan that still fails", "`run` and the analysis"),
-    "nightly": ("the whole matrix", "`run` and the analysis"),
-    "serve": ("browse the results", "the results of `run`"),
+    "shrink": ("a smaller plan that still fails", "the analysis"),
+    "nightly": ("the whole matrix", "the analysis"),
+    "serve": ("browse the results", "pages of results"),
 }
 
 

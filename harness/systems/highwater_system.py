@@ -1,7 +1,6 @@
 """Our broker on nodes: `python -m broker_impl`, one on each node's address, all of it in the node's folder.
 
-Nodes that share our files run the source where it lies; others get a copy. Where clocks are to be put off, brokers are started under
-libfaketime, which reads the offset from a file that is only ever replaced whole: half a number in it would end the broker.
+Nodes that share our files run the source where it lies; others get a copy.
 
 Two traps. A broker is asked on its own node, because between the nodes there may be a cut. And a broker that was started again is
 another process: everything that was known of the old one is forgotten under a lock before the new one can be seen.
@@ -10,7 +9,6 @@ another process: everything that was known of the old one is forgotten under a l
 from __future__ import annotations
 
 import base64
-import importlib.util
 import io
 import signal
 import tarfile
@@ -26,6 +24,7 @@ from harness.errors import EnvironmentFault
 from harness.nodes import Node, Nodes, Process
 from harness.nodes.namespaces import NamespaceNode
 from harness.systems import broker_questions as questions
+from harness.systems.clock_file import clock_environment, put_clock_off
 from harness.systems.cluster_plan import as_toml, controllers_of
 from harness.systems.log_dump import read_replica
 from harness.systems.replica_files import high_watermarks, list_replicas
@@ -35,7 +34,7 @@ PORT = 9092
 HTTP_PORT = 9080
 LOG = "broker.log"
 _ROOT = Path(__file__).resolve().parents[2]
-_SETTINGS, _PLUGIN, _CLOCK, _DATA, _FAKETIME = "broker.toml", "plugin.py", "clock", "data", "libfaketime.so.1"
+_SETTINGS, _PLUGIN, _DATA = "broker.toml", "plugin.py", "data"
 _KILL_TIMEOUT = 30.0
 _POLL = 0.1
 _T = TypeVar("_T")
@@ -72,7 +71,7 @@ class HighwaterSystem:
                 node.put(_PLUGIN, self._plugin.read_bytes())
             self._environment[name] = {"PYTHONPATH": str(_ROOT) if isinstance(node, NamespaceNode) else node.folder}
             if clock_faults:
-                self._environment[name] |= self._clock_environment(node)
+                self._environment[name] |= clock_environment(node)
 
     def start(self) -> None:
         for node in self._nodes:
@@ -157,7 +156,7 @@ class HighwaterSystem:
     def set_clock(self, node: str, offset: float) -> None:
         if "LD_PRELOAD" not in self._environment.get(node, {}):
             raise EnvironmentFault(f"the broker on node {node} was not started with a clock that can be put off")
-        self._nodes[node].put(_CLOCK, f"{offset:+.6f}\n".encode())
+        put_clock_off(self._nodes[node], offset)
 
     def data_path(self, node: str) -> str:
         return self._path(node, _DATA)
@@ -195,18 +194,6 @@ class HighwaterSystem:
             "log.dirs": self._path(node.name, _DATA),
         }
 
-    def _clock_environment(self, node: Node) -> dict[str, str]:
-        """The library lies in the node's folder, so that every kind of node finds it under the same name."""
-        node.put(_FAKETIME, faketime_library(), mode=0o755)
-        node.put(_CLOCK, b"+0\n")
-        return {
-            "LD_PRELOAD": self._path(node.name, _FAKETIME),
-            "FAKETIME_TIMESTAMP_FILE": self._path(node.name, _CLOCK),
-            "FAKETIME_CACHE_DURATION": "1",
-            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-            "FAKETIME_FORCE_MONOTONIC_FIX": "0",
-        }
-
     def _ask_all(self, question: Callable[[Node], _T]) -> list[_T]:
         with ThreadPoolExecutor(len(self._nodes)) as pool:
             return list(pool.map(question, self._nodes.values()))
@@ -229,14 +216,6 @@ class HighwaterSystem:
 
     def _path(self, node: str, name: str) -> str:
         return f"{self._nodes[node].folder}/{name}"
-
-
-def faketime_library() -> Path:
-    """The one in the wheel of that name."""
-    found = importlib.util.find_spec("libfaketime")
-    if found is None or not found.submodule_search_locations:
-        raise EnvironmentFault("clock faults need the package libfaketime; ./highwater installs it with the others")
-    return Path(found.submodule_search_locations[0], "vendor", "libfaketime", "src", _FAKETIME)
 
 
 def _source() -> bytes:
