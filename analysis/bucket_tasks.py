@@ -22,6 +22,7 @@ from analysis.findings import Finding, merge
 from analysis.legality import Illegal, add_up
 from analysis.log import Log
 from analysis.metrics import Measures
+from analysis.own_duplicates import without_own_retries
 from analysis.partition import Column, empty_partition, partitions_of
 from harness.history.buckets import bucket_of
 from harness.history.errors import MalformedFile
@@ -104,10 +105,14 @@ def _check_bucket(job: Job, bucket: int) -> Seen:
 
 def _check_log(log: Log, names: Sequence[str], joined: Sequence[Joined]) -> Seen:
     return Seen(
-        findings=tuple(families.find_in(log, names)),
+        findings=tuple(_with_own_retries(log, finding) for finding in families.find_in(log, names)),
         extracts=tuple(one.extract(log) for one in joined),
         spans=cycles.spans(log) if families.has_cycles(names) else None,
     )
+
+
+def _with_own_retries(log: Log, finding: Finding) -> Finding:
+    return finding if finding.name != "duplicate" or log.context.dumps is None else without_own_retries(log, finding)
 
 
 def _logs(job: Job, rows: pa.Table, dumps: dict[Place, Dumps] | None = None) -> Iterator[Log]:

@@ -7,8 +7,9 @@ disagree. Everything else only keeps a run without errors from being called soun
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from analysis.anomalies import ANOMALIES
@@ -121,10 +122,10 @@ def _nothing_acknowledged(acknowledged: int) -> Iterator[str]:
 
 def _not_read_to_end(material: Material, acknowledged: int) -> Iterator[str]:
     """Of a run of ours: a foreign history has no final reads, and its verdict speaks of what was read."""
-    short = [final for place, final in _furthest(material.finals).items() if not _reached(final)]
+    short = [final for final in _furthest(material.finals).values() if not _reached(final)]
     if short:
         yield f"The final reads did not reach the end of {_some([_how_far(final) for final in short])}."
-    elif not material.finals and acknowledged and material.plan is not None and material.plan.scenario:
+    elif not material.finals and acknowledged and material.plan is not None and material.plan.scenario.get("settings"):
         yield "There was no final read, so what is missing may only not have been read yet."
 
 
@@ -164,9 +165,6 @@ def _ordered(settled: Settled) -> bool | None:
 
 
 def _fault_data(fault: Fault) -> dict[str, Any]:
-    import json
-    from dataclasses import asdict
-
     return asdict(fault) | {name: json.loads(text) if text else None for name, text in (("proof", fault.proof), ("healed", fault.healed))}
 
 

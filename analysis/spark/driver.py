@@ -42,7 +42,7 @@ def context_at(gateway: Any, master: str, settings: Mapping[str, str]) -> Iterat
 
 
 def cause_of(told: str) -> str:
-    """Spark repeats whole stack traces: what happened is the first line at the margin behind the last of Python's, or Java's first cause."""
+    """Spark repeats whole stack traces: what happened is the first line at the margin behind the last of Python's, or Java's cause."""
     _, python_s, trace = told.rpartition("Traceback (most recent call last):")
     if python_s:
         return next((line for line in trace.splitlines() if line.strip() and not line[0].isspace()), "a task failed")
