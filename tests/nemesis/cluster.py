@@ -12,6 +12,7 @@ from typing import Any
 
 from harness.nodes import Nodes, create
 from harness.systems.highwater_system import LOG, HighwaterSystem
+from harness.systems.system import System
 from nemesis.fault import Strike
 from nemesis.nemesis import Nemesis, Struck
 from nemesis.schedule import PlannedFault
@@ -51,7 +52,7 @@ def cluster(folder: Path, *, clock_faults: bool = False) -> Iterator[tuple[Nodes
         yield nodes, system
 
 
-def fill(nodes: Nodes, system: HighwaterSystem, topic: str, messages: int = 100, *, replicas: int = 3) -> None:
+def fill(nodes: Nodes, system: System, topic: str, messages: int = 100, *, replicas: int = 3) -> None:
     """A topic of two partitions with these messages, all acknowledged."""
     nodes.client.run([sys.executable, "-c", _FILL, system.bootstrap, topic, str(messages), str(replicas)]).require("filling a topic")
 
