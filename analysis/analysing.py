@@ -14,10 +14,9 @@ from pathlib import Path
 from types import TracebackType
 
 from analysis.checking import Checked, check_history
-from analysis.judging import Question, context_for, verdict_on
-from analysis.legality import Illegal
+from analysis.judging import Question, context_for, disputed, verdict_on
 from analysis.material import Material
-from analysis.metrics import Measures
+from analysis.second_opinion import REFERENCE, differences, may_be_asked
 from analysis.sources import Form, Source, material_of, source_at
 from analysis.spark import Spark, SparkOptions, open_spark
 from analysis.verdict import Verdict, write_verdict
@@ -54,13 +53,17 @@ class Analysis:
         began = time.monotonic()
         checked = self._check(material, question)
         verdict = verdict_on(material, checked, question)
-        seconds = time.monotonic() - began
-        self._progress(f"Spark has checked {material.history.rows:,} rows after {seconds:.1f} s")
-        return replace(verdict, metrics={**verdict.metrics, "analysis": {"rows": material.history.rows, "spark_seconds": round(seconds, 3)}})
+        timed = {"rows": material.history.rows, "spark_seconds": round(time.monotonic() - began, 3)}
+        if may_be_asked(material):
+            self._progress(f"Spark's verdict after {timed['spark_seconds']:.1f} s; asking the second checker")
+            began = time.monotonic()
+            verdict = disputed(verdict, REFERENCE, differences(material, checked.findings, question))
+            timed["reference_seconds"] = round(time.monotonic() - began, 3)
+        return replace(verdict, metrics={**verdict.metrics, "analysis": timed})
 
     def _check(self, material: Material, question: Question) -> Checked:
         if not material.history.rows and not material.batches.groups and not material.records.groups:
-            return Checked({}, Measures(), Illegal(), ())
+            return Checked()
         spark = self._started(large=material.history.rows >= LARGE)
         return check_history(spark, material, context_for(material, question), progress=self._progress)
 

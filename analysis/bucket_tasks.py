@@ -6,15 +6,16 @@ rows and is named; the rest of the bucket is checked all the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from analysis import committed, cycles, families, legality, metrics
+from analysis import committed, coverage, cycles, families, legality, metrics
 from analysis.check import Joined
-from analysis.context import RunContext
+from analysis.context import NO_TIMES, RunContext
 from analysis.cycles import Edges
 from analysis.dump_files import DumpFile, Place
 from analysis.dumps import Dumps, dumps_of
@@ -22,7 +23,8 @@ from analysis.findings import Finding, merge
 from analysis.legality import Illegal, add_up
 from analysis.log import Log
 from analysis.metrics import Measures
-from analysis.partition import Column, columns_of, empty_partition, partitions_of
+from analysis.own_duplicates import without_own_retries
+from analysis.partition import Column, empty_partition, partitions_of
 from harness.history.buckets import bucket_of
 from harness.history.errors import MalformedFile
 from harness.history.readers import History
@@ -33,28 +35,35 @@ Buckets = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What all tasks of a history are told. `names` are the anomalies asked for."""
+    """What all tasks of a history are told. `names` are the anomalies asked for, `leader_changes` those that `coverage` looks at."""
 
     history: History
     context: RunContext
     names: tuple[str, ...] = families.ALL
     records: DumpFile = field(default_factory=DumpFile)
     batches: DumpFile = field(default_factory=DumpFile)
+    leader_changes: Mapping[Place, Sequence[int]] = field(default_factory=dict)
 
     @property
     def columns(self) -> list[str]:
-        return list(dict.fromkeys((*families.columns_for(self.names), *legality.COLUMNS, *metrics.COLUMNS)))
+        asked = (*families.columns_for(self.names), *legality.COLUMNS, *metrics.COLUMNS, *coverage.COLUMNS)
+        return list(dict.fromkeys(asked))
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Of some buckets; `together` adds up. `extracts` are those of `families.joined`, in its order. `problems` are sentences."""
+    """Of some buckets; `together` adds up. `extracts` are those of `families.joined`, in its order. `problems` are sentences.
+
+    `undecided` gaps of service would be `unavailable`, had the harness itself not stood still in them.
+    """
 
     findings: tuple[Finding, ...] = ()
     extracts: tuple[Any, ...] = ()
     spans: Column | None = None
     measures: Measures = field(default_factory=Measures)
+    states: Counter[str] = field(default_factory=Counter)
     illegal: Illegal = field(default_factory=Illegal)
+    undecided: int = 0
     problems: tuple[str, ...] = ()
 
 
@@ -84,7 +93,9 @@ def together(parts: Sequence[Seen], joined: Sequence[Joined]) -> Seen:
         extracts=tuple(_join(one.join, [part.extracts[place] for part in parts if part.extracts]) for place, one in enumerate(joined)),
         spans=cycles.join_spans(spans) if spans else None,
         measures=metrics.merge_all(part.measures for part in parts),
+        states=sum((part.states for part in parts), Counter()),
         illegal=add_up(part.illegal for part in parts),
+        undecided=sum(part.undecided for part in parts),
         problems=tuple(problem for part in parts for problem in part.problems),
     )
 
@@ -95,7 +106,8 @@ def _check_bucket(job: Job, bucket: int) -> Seen:
     joined = families.joined(job.names)
     own = Seen(
         measures=metrics.measure(rows, job.history.names),
-        illegal=legality.illegal_rows(columns_of(rows.select(legality.COLUMNS), job.history.names)),
+        states=coverage.extract(rows, job.history.names, job.leader_changes),
+        illegal=legality.illegal_rows(rows, job.history.names),
     )
     dumps = _dumps(job, bucket, problems)
     parts = [_check_log(log, job.names, joined) for log in _logs(job, rows, dumps)]
@@ -104,10 +116,24 @@ def _check_bucket(job: Job, bucket: int) -> Seen:
 
 def _check_log(log: Log, names: Sequence[str], joined: Sequence[Joined]) -> Seen:
     return Seen(
-        findings=tuple(families.find_in(log, names)),
+        findings=tuple(_with_own_retries(log, finding) for finding in families.find_in(log, names)),
         extracts=tuple(one.extract(log) for one in joined),
         spans=cycles.spans(log) if families.has_cycles(names) else None,
+        undecided=_undecided_gaps(log) if "unavailable" in names else 0,
     )
+
+
+def _undecided_gaps(log: Log) -> int:
+    progress = log.context.progress
+    if progress is None or not len(progress.stalled):
+        return 0
+    unmoved = Log(log.rows, replace(log.context, progress=replace(progress, stalled=NO_TIMES)))
+    with_stalls, without = (sum(found.count for found in families.find_in(each, ("unavailable",))) for each in (log, unmoved))
+    return without - with_stalls
+
+
+def _with_own_retries(log: Log, finding: Finding) -> Finding:
+    return finding if finding.name != "duplicate" or log.context.dumps is None else without_own_retries(log, finding)
 
 
 def _logs(job: Job, rows: pa.Table, dumps: dict[Place, Dumps] | None = None) -> Iterator[Log]:
@@ -121,7 +147,7 @@ def _logs(job: Job, rows: pa.Table, dumps: dict[Place, Dumps] | None = None) -> 
 
 
 def _read(job: Job, bucket: int, columns: Sequence[str], problems: list[str]) -> pa.Table:
-    tables = []
+    tables: list[pa.Table] = []
     for file in job.history.files:
         try:
             tables += History((file,), job.history.buckets, job.history.names).read_each(bucket, columns)

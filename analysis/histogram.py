@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from analysis.columns import Numbers
+
 MOST_BINS = 600
 FINEST_NS = 100_000_000
 NO_SIZE = 1023
@@ -23,7 +25,6 @@ _FINE_BITS = 4
 _FINE = 1 << _FINE_BITS
 _LARGEST = (1 << 52) - 1
 
-Numbers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 
 

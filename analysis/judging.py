@@ -7,16 +7,19 @@ disagree. Everything else only keeps a run without errors from being called soun
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from analysis.anomalies import ANOMALIES
 from analysis.checking import Checked
 from analysis.circumstances import circumstances_of
 from analysis.context import Rules, RunContext, finals_of
+from analysis.coverage import assess
 from analysis.legality import Illegal
 from analysis.material import Material
+from analysis.metrics import summary
 from analysis.promises import forbidden
 from analysis.settled import Settled, settle
 from analysis.suspension import progress_of
@@ -62,11 +65,14 @@ def verdict_on(material: Material, checked: Checked, question: Question) -> Verd
     rulings = forbidden(settled, seen, question.rules)
     anomalies = judge(checked.findings, rulings)
     acknowledged = checked.measures.count(Function.SEND)
+    coverage = assess([checked.states], material.events, material.faults, str(settled["acks"]))
     doubts = [
         *_unread(problems),
         *_nothing_acknowledged(acknowledged),
         *_not_read_to_end(material, acknowledged),
         *_unproven(material.faults),
+        *_stalled(checked.undecided),
+        *_not_covered(required_states(material), coverage),
     ]
     valid, why = _decide(anomalies, _condemned(checked.illegal), doubts, acknowledged)
     return Verdict(
@@ -74,9 +80,17 @@ def verdict_on(material: Material, checked: Checked, question: Question) -> Verd
         why,
         Promised(question.rules, settled, rulings),
         anomalies,
+        coverage=coverage,
+        metrics=summary(checked.measures, str(settled["acks"]), material.faults),
         faults=tuple(_fault_data(fault) for fault in material.faults),
         checked_by=(SPARK,),
     )
+
+
+def required_states(material: Material) -> list[str]:
+    """What the scenario expects to have been reached."""
+    settings = {} if material.plan is None else material.plan.scenario.get("settings") or {}
+    return list(settings.get("expect", {}).get("coverage", ()))
 
 
 def disputed(verdict: Verdict, other: str, differences: Sequence[str]) -> Verdict:
@@ -121,10 +135,10 @@ def _nothing_acknowledged(acknowledged: int) -> Iterator[str]:
 
 def _not_read_to_end(material: Material, acknowledged: int) -> Iterator[str]:
     """Of a run of ours: a foreign history has no final reads, and its verdict speaks of what was read."""
-    short = [final for place, final in _furthest(material.finals).items() if not _reached(final)]
+    short = [final for final in _furthest(material.finals).values() if not _reached(final)]
     if short:
         yield f"The final reads did not reach the end of {_some([_how_far(final) for final in short])}."
-    elif not material.finals and acknowledged and material.plan is not None and material.plan.scenario:
+    elif not material.finals and acknowledged and material.plan is not None and material.plan.scenario.get("settings"):
         yield "There was no final read, so what is missing may only not have been read yet."
 
 
@@ -153,6 +167,17 @@ def _unproven(faults: Sequence[Fault]) -> Iterator[str]:
         yield f"Planned, and not proven to have taken place: {_some(missing)}."
 
 
+def _stalled(undecided: int) -> Iterator[str]:
+    if undecided:
+        yield f"The harness itself stood still in {undecided:,} gaps of service, so nobody can tell whose they are."
+
+
+def _not_covered(required: Sequence[str], coverage: Mapping[str, Any]) -> Iterator[str]:
+    missed = [f"{name} ({coverage[name]['state']})" for name in required if coverage.get(name, {}).get("state") != "reached"]
+    if missed:
+        yield f"The scenario requires states that this run does not show: {_some(missed)}."
+
+
 def _settled(material: Material, question: Question, operations: frozenset[str] = frozenset()) -> Settled:
     return settle(None if material.plan is None else material.plan.promises, question.stated, operations)
 
@@ -164,9 +189,6 @@ def _ordered(settled: Settled) -> bool | None:
 
 
 def _fault_data(fault: Fault) -> dict[str, Any]:
-    import json
-    from dataclasses import asdict
-
     return asdict(fault) | {name: json.loads(text) if text else None for name, text in (("proof", fault.proof), ("healed", fault.healed))}
 
 

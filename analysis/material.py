@@ -60,15 +60,15 @@ def read_material(run: Path) -> Material:
 
     files, refused = inspect_all(paths)
     problems += [str(problem) for problem in refused]
-    events = sound(lambda: read_rows(run, Event), [])
+    events: list[Event] = sound(lambda: read_rows(run, Event), list[Event]())
     if not any(event.event == EVENT for event in events):
-        events += sound(lambda: stall_events(run), [])
+        events += sound(lambda: stall_events(run), list[Event]())
     return Material(
         run=run,
         history=join_files(files),
         plan=sound(lambda: read_plan(run), None) if (run / PLAN_FILE).exists() else None,
-        finals=tuple(sound(lambda: read_rows(run, Final), [])),
-        faults=tuple(sound(lambda: read_rows(run, Fault), [])),
+        finals=tuple(sound(lambda: read_rows(run, Final), list[Final]())),
+        faults=tuple(sound(lambda: read_rows(run, Fault), list[Fault]())),
         events=tuple(events),
         unfinished=sound(lambda: _has_unfinished(run / Operation.FILE), False),
         records=sound(lambda: index_dumps(run, Record), DumpFile()),

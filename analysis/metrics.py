@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from analysis.histogram import NO_SIZE, Cells, Numbers, Reals, buckets_of, percentile
+from analysis.columns import Numbers, column_of
+from analysis.histogram import NO_SIZE, Cells, Reals, buckets_of, percentile
 from analysis.partition import MISSING, Names
 from analysis.service import Effect, Gap, effects, gaps_of, longest
 from harness.history.beside import Fault
@@ -33,9 +34,6 @@ MOST_LAGS = 1 << 18
 
 LAG = 15
 """Stands in the place of a function for the lag of readers."""
-
-_OTHER = 14
-"""Stands for a function or kind that this version does not know; an outcome it does not know is unknown."""
 
 Cause = tuple[str, str, str]
 """Function, outcome and error name, as words."""
@@ -106,7 +104,7 @@ class Measures:
 
 def measure(rows: pa.Table, names: Names) -> Measures:
     """Of some rows of a history, best all of a bucket. `names` is the history's."""
-    columns = {name: _column(rows, name, names) for name in COLUMNS}
+    columns = {name: column_of(rows, name, names) for name in COLUMNS}
     ended = columns["completed"] != MISSING
     began = np.where(columns["intended"] != MISSING, columns["intended"], columns["invoked"])
     times = np.where(ended, columns["completed"], columns["invoked"])
@@ -149,16 +147,6 @@ def summary(measures: Measures, acks: str, faults: Sequence[Fault] = ()) -> dict
 
 def _series(phase: Any, function: Any, outcome: Any) -> Any:
     return (phase << 6) | (function << 2) | outcome
-
-
-def _column(rows: pa.Table, name: str, names: Names) -> Numbers:
-    """Numbers of kind, f and outcome become those of the schema."""
-    column = rows[name].combine_chunks().cast(pa.int64())
-    found: Numbers = (column.fill_null(int(MISSING)) if column.null_count else column).to_numpy(zero_copy_only=False)
-    if name in FIXED_WORDS and list(names[name]) != FIXED_WORDS[name][: len(names[name])]:
-        known, other = FIXED_WORDS[name], Outcome.INFO if name == "outcome" else _OTHER
-        found = np.array([known.index(word) if word in known else other for word in names[name]], np.int64)[found]
-    return found
 
 
 def _percentiles(buckets: Numbers, counts: Numbers) -> dict[str, float]:

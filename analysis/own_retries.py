@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from analysis.histogram import Numbers
+from analysis.columns import Numbers
 
 COLUMNS = ("base_offset", "last_offset", "producer_id", "producer_epoch")
 """What is needed of batches.parquet."""

@@ -13,7 +13,7 @@ from heapq import nlargest
 
 import numpy as np
 
-from analysis.histogram import Numbers
+from analysis.columns import Numbers
 from harness.history.beside import Fault
 
 SHORTEST_NS = 250_000_000

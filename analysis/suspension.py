@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -45,7 +46,7 @@ def _too_few(faults: Sequence[Fault], settled: Settled, nodes: int | None) -> Ti
     """Between any two moments at which a fault begins or ends, the same nodes are struck."""
     moments = sorted({moment for fault in faults for moment in (_start(fault), _end(fault))})
     found: Times = []
-    for begin, end in zip(moments, moments[1:], strict=False):
+    for begin, end in pairwise(moments):
         struck = {node for fault in faults if _start(fault) <= begin < _end(fault) for node in fault.targets}
         if struck and not _serves(len(struck), settled, nodes):
             found.append((begin, end))

@@ -1,6 +1,7 @@
 """`./highwater check`: the verdict on histories that are already there, without a cluster.
 
-Standard output belongs to the answer; what is being done goes to standard error. With --json the answer is one line a history and nothing else.
+Standard output belongs to the answer; what is being done goes to standard error. With --json the answer is one line a history and
+nothing else.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,7 +94,7 @@ def _print(given: argparse.Namespace, source: Source, verdict: Verdict) -> None:
         print(summary(source.path, verdict), flush=True)
 
 
-def _progress(*, quiet: bool):  # type: ignore[no-untyped-def]
+def _progress(*, quiet: bool) -> Callable[[str], None]:
     return (lambda _: None) if quiet else (lambda text: print(f"  {text}", file=sys.stderr, flush=True))
 
 

@@ -1,4 +1,4 @@
-"""What came of trying to catch one broker with one seed, and where that is kept: a line of JSON each, so that a campaign can go on later."""
+"""What came of trying to catch one broker with one seed, kept as a line of JSON each, so that a campaign can go on later."""
 
 from __future__ import annotations
 

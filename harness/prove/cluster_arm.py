@@ -1,7 +1,7 @@
 """A broken broker on a real cluster: cycles of fault, heal and complete read, each judged at once, until one condemns it.
 
-A cycle is an ordinary run of a few seconds on a cluster of its own, so whatever is found is kept, shown and repeated like any other run. The
-judge of a cycle is the reference checker in this process; only what it condemns is worth the start of Spark.
+A cycle is an ordinary run of a few seconds on a cluster of its own, so whatever is found is kept, shown and repeated like any other
+run. The judge of a cycle is the reference checker in this process; only what it condemns is worth the start of Spark.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ Confirm = Callable[[Path], bool]
 class ClusterArm:
     """`judge` looks at a finished run by itself, `confirm` asks the whole analysis and leaves its report in the folder."""
 
-    def __init__(self, folder: Path, judge: Judge, confirm: Confirm, tell: Callable[[str], None], interrupts: Interrupts) -> None:
-        self._folder, self._judge, self._confirm, self._tell, self._interrupts = folder, judge, confirm, tell, interrupts
+    def __init__(self, folder: Path, judge: Judge, confirm: Confirm, tell: Callable[[str], None]) -> None:
+        self._folder, self._judge, self._confirm, self._tell = folder, judge, confirm, tell
 
     def try_defect(self, defect: Defect, seed: int, most: int = MOST_CYCLES) -> Attempt:
         return self._try(Attempt(defect.name, "cluster", defect.plan, seed, False), defect.path, set(defect.anomalies), most)
@@ -75,7 +75,8 @@ class ClusterArm:
         changes = {"name": attempt.defect, "seed": attempt.seed * _SEEDS_APART + cycle, "plugin": None if plugin is None else str(plugin)}
         prepared = prepare(plan_named(attempt.plan).model_copy(update=changes))
         try:
-            outcome = run_scenario(prepared, self._folder / attempt.plan, PlainLines(lambda _: None), self._interrupts)
+            with Interrupts() as interrupts:
+                outcome = run_scenario(prepared, self._folder / attempt.plan, PlainLines(lambda _: None), interrupts)
         except EnvironmentFault as problem:
             return None, Judgement(None, {}, 0, f"could not be run: {problem}")
         if outcome.interrupted:

@@ -42,7 +42,8 @@ def html(defects: Sequence[Defect], attempts: Attempts) -> str:
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>Highwater: what was caught</title><style>{_STYLE}</style></head><body><h1>Broken brokers, and what caught them</h1>"
-        f"<div><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div><h2>First witnesses</h2><ul>{told}</ul></body></html>\n"
+        f"<div><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f"<h2>First witnesses</h2><ul>{told}</ul></body></html>\n"
     )
 
 

@@ -42,7 +42,7 @@ for _ in range(samples):
 print(json.dumps([page, least, most]))
 """
 
-_ASK_METADATA = """
+_ASK = """
 import socket, sys
 with socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=float(sys.argv[4])) as connection:
     connection.sendall(bytes.fromhex(sys.argv[3]))
@@ -90,6 +90,14 @@ class PartitionAnswer:
     isr: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """`brokers` are those that are registered and not fenced."""
+
+    brokers: frozenset[int]
+    partitions: list[PartitionAnswer]
+
+
 def python_of(node: Node) -> str:
     """The interpreter of the node: ours where it shares our files."""
     return sys.executable if isinstance(node, NamespaceNode) else "python3"
@@ -117,9 +125,10 @@ def ask_health(node: Node, http_port: int, *, precise: bool = False) -> Health |
         return None
 
 
-def ask_partitions(node: Node, port: int) -> list[PartitionAnswer] | None:
-    out = run_program(node, _ASK_METADATA, node.address, port, _metadata_request().hex(), PATIENCE)
-    return None if out is None else _Answer(out[8:]).partitions()
+def ask_metadata(node: Node, port: int) -> Metadata | None:
+    """What the node's own broker knows; nothing where it does not answer."""
+    out = run_program(node, _ASK, node.address, port, _metadata_request().hex(), PATIENCE)
+    return None if out is None else _Answer(out[8:]).metadata()
 
 
 def find_process(node: Node, argument: str) -> Seen | None:
@@ -142,16 +151,19 @@ class _Answer:
         self._data = data
         self._at = 0
 
-    def partitions(self) -> list[PartitionAnswer]:
+    def metadata(self) -> Metadata:
         self._number("i")  # throttle
-        for _ in range(self._number("i")):
-            self._number("i")
-            self._text()
-            self._number("i")
-            self._text()
+        brokers = frozenset(self._broker() for _ in range(self._number("i")))
         self._text()  # cluster id
         self._number("i")  # controller: not asked for, since brokers name any broker here
-        return [partition for _ in range(self._number("i")) for partition in self._topic()]
+        return Metadata(brokers, [partition for _ in range(self._number("i")) for partition in self._topic()])
+
+    def _broker(self) -> int:
+        number = self._number("i")
+        self._text()
+        self._number("i")
+        self._text()
+        return number
 
     def _topic(self) -> list[PartitionAnswer]:
         self._number("h")

@@ -133,6 +133,19 @@ def a_circle_of_two_that_real_time_orders_as_well():
     return h
 
 
+@has("G0-realtime")
+def who_was_there_by_chance_does_not_name_a_circle():
+    """Between the two ran a send of another partition: real time alone puts it on the circle, and the smaller number is not the name."""
+    h = Story()
+    h.send(5, 50, 0, part=5, at=2.0, until=3.0)
+    h.send(5, 51, 1, part=5, at=20.0, until=21.0)
+    h.send(1, 10, 1, at=0.0, until=1.0)
+    h.send(2, 11, 0, at=4.0, until=5.0)
+    h.poll(3, (0, 11), (1, 10), got(0, 50, part=5), got(1, 51, part=5), at=30.0)
+    h.expect("G0-realtime", 3)
+    return h
+
+
 @lacks("G0-realtime")
 def sends_that_overlap_are_stored_in_any_order():
     """The second was begun before the first was acknowledged."""
