@@ -65,7 +65,7 @@ class Analysis:
         if not material.history.rows and not material.batches.groups and not material.records.groups:
             return Checked()
         spark = self._started(large=material.history.rows >= LARGE)
-        return check_history(spark, material, context_for(material, question), progress=self._progress)
+        return check_history(spark, material, context_for(material, question))
 
     def _started(self, *, large: bool) -> Spark:
         if self._spark is None:
