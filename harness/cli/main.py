@@ -19,7 +19,7 @@ INTERRUPTED = 130
 
 # Command -> what it does. Its module is harness.cli.<command>, with main(argv) -> exit code.
 COMMANDS = {
-    "run": "deploy, drive, break, record: a scenario becomes a history",
+    "run": "deploy, drive, break, check, report: a scenario becomes a verdict",
     "check": "analyse a history again, or a foreign one",
     "checks": "every anomaly that is looked for, and when it is an error",
     "cluster": "a cluster to play with, with any client: up, down, status, topics, elect, logs",

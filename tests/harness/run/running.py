@@ -13,6 +13,7 @@ MINUTE = 60.0
 
 _LOAD = "--topics 2 --partitions 2 --rate 300 --workers 2 --senders 2 --pollers 1 --live-partitions 3 --writes-per-partition 1000"
 SMALL = [*_LOAD.split(), *["--warm-up", "1", "--recovery", "100", "--seed", "7"]]
+UNCHECKED = [*SMALL, "--no-check"]
 
 
 class RunProcess:
@@ -39,7 +40,7 @@ class RunProcess:
         self.process.send_signal(number)
 
     def end(self) -> int:
-        out, _ = self.process.communicate(timeout=2 * MINUTE)
+        out, _ = self.process.communicate(timeout=4 * MINUTE)
         self.said.append(out)
         return self.process.returncode
 
