@@ -66,11 +66,11 @@ _POSITION = (
 )
 _COMPONENT = (
     "One a strongly connected component of the graph of the kinds of edges it may have, if all those it needs are inside; its smallest "
-    "`op`. Vertices are operations of any outcome with a ww, wr or rw edge of those kinds; no edge leads to oneself. ww: from the "
-    "writer of a value to the writer of the next, over the places in order without those at which a value lies again (Jepsen's rules: "
-    "all places); a value without a writer breaks the chain. wr: from a value's writer to everyone who polled it; one that is ww as "
-    "well is ww only. realtime: the one completed, ok, before the other was invoked, also where another edge is; equal times are no "
-    "edge."
+    "`op` that has a ww, wr or rw edge inside it (who lies in it by real time alone does not count). Operations of any outcome; no edge "
+    "leads to oneself. ww: from the writer of a value to the writer of the next, over the places in order without those at which a "
+    "value lies again (Jepsen's rules: all places); a value without a writer breaks the chain. wr: from a value's writer to everyone "
+    "who polled it; one that is ww as well is ww only. realtime: the one completed, ok, before the other was invoked, also where "
+    "another edge is; equal times are no edge."
 )
 
 ANOMALIES = _table(
@@ -230,7 +230,7 @@ ANOMALIES = _table(
         True,
         "A component of ww, wr and rw in which an rw edge closes a circle with ww and wr alone. rw: from an ok operation that was told "
         "that a partition ends (a row `end`, the offset is the next one) to the writer of the value at the first place at or behind "
-        "that offset, by the places that ww goes by.",
+        "that offset, by the places that ww goes by; also where another edge is.",
     ),
     Anomaly(
         "G2",

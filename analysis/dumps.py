@@ -12,7 +12,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 from analysis.partition import MISSING, Column
 
 RECORD_COLUMNS = ("offset", "value")
-BATCH_COLUMNS = ("base_offset", "last_offset", "leader_epoch", "crc", "high_watermark")
+BATCH_COLUMNS = ("base_offset", "last_offset", "leader_epoch", "crc", "high_watermark", "producer_id", "producer_epoch")
 
 
 def _none(names: tuple[str, ...]) -> dict[str, Column]:

@@ -41,7 +41,7 @@ def cluster_driver(options: SparkOptions, folder: Path) -> Iterator[Driver]:
             context.addPyFile(str(packed_code(folder)))
             _look_at_executors(context)
         except (Py4JError, PySparkException) as problem:
-            raise SparkTrouble(f"no Spark at {options.master}: {cause_of(problem)} ({last_line(output)})") from problem
+            raise SparkTrouble(f"no Spark at {options.master}: {cause_of(str(problem))} ({last_line(output)})") from problem
         yield Driver(context, gateway.proc.pid)
 
 

@@ -41,8 +41,11 @@ def context_at(gateway: Any, master: str, settings: Mapping[str, str]) -> Iterat
         SparkContext._jvm = None
 
 
-def cause_of(problem: BaseException) -> str:
-    """Spark repeats Python's and Java's stack traces; what happened is the last line that names an error."""
-    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
-    told = [line for line in lines if re.match(r"(Caused by: )?[\w.]+(Error|Exception|Trouble|File)\b.*:", line)]
-    return told[-1] if told else lines[0] if lines else type(problem).__name__
+def cause_of(told: str) -> str:
+    """Spark repeats whole stack traces: what happened is the first line at the margin behind the last of Python's, or Java's cause."""
+    _, python_s, trace = told.rpartition("Traceback (most recent call last):")
+    if python_s:
+        return next((line for line in trace.splitlines() if line.strip() and not line[0].isspace()), "a task failed")
+    lines = [line.strip(": \t") for line in told.splitlines() if line.strip()]
+    causes = [line for line in lines if re.match(r"(Caused by: )?[\w.$]+(Error|Exception)\b", line)]
+    return causes[0] if causes else lines[0] if lines else "it did not say why"

@@ -40,7 +40,8 @@ class Spark:
         try:
             return self.context.parallelize(tasks, len(tasks)).mapPartitions(_each(function)).collect()
         except Py4JError as problem:
-            raise SparkTrouble(f"Spark could not finish: {cause_of(problem)}") from problem
+            told = str(problem)  # it asks Java for its text, so it has to be now
+            raise SparkTrouble(f"Spark could not finish: {cause_of(told)}") from RuntimeError(told)
 
 
 @contextmanager

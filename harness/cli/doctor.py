@@ -18,7 +18,11 @@ from harness.errors import DONE
 def main(argv: Sequence[str]) -> int:
     parser = Parser(prog="highwater doctor", description="What this machine can do, and how to get the rest.")
     change = parser.add_mutually_exclusive_group()
-    change.add_argument("--fix", action="store_true", help="as root: install and start a Docker engine, make the image of a node")
+    change.add_argument(
+        "--fix",
+        action="store_true",
+        help="as root: install and start a Docker engine, make the image of a node; dockerd gets HIGHWATER_DOCKERD_OPTIONS",
+    )
     change.add_argument("--undo", action="store_true", help="as root: stop the Docker engine that --fix started")
     arguments = parser.parse_args(argv)
     if arguments.undo:

@@ -13,6 +13,7 @@ MINUTE = 60.0
 
 _LOAD = "--topics 2 --partitions 2 --rate 300 --workers 2 --senders 2 --pollers 1 --live-partitions 3 --writes-per-partition 1000"
 SMALL = [*_LOAD.split(), *["--warm-up", "1", "--recovery", "100", "--seed", "7"]]
+UNCHECKED = [*SMALL, "--no-check"]
 
 
 class RunProcess:
@@ -44,7 +45,7 @@ class RunProcess:
     def end(self) -> int:
         if not self._ended:
             self._ended = True
-            self.said.append(self.process.communicate(timeout=2 * MINUTE)[0])
+            self.said.append(self.process.communicate(timeout=4 * MINUTE)[0])
         return self.process.returncode
 
     def __enter__(self) -> "RunProcess":
