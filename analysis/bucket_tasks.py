@@ -15,7 +15,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from analysis import committed, coverage, cycles, families, legality, metrics
 from analysis.check import Joined
 from analysis.context import NO_TIMES, RunContext
-from analysis.cycles import Edges
+from analysis.cycles import Edges, Spans
 from analysis.dump_files import DumpFile, Place
 from analysis.dumps import Dumps, dumps_of
 from analysis.findings import Finding
@@ -45,7 +45,7 @@ class Job:
     records: DumpFile = field(default_factory=DumpFile)
     batches: DumpFile = field(default_factory=DumpFile)
     leader_changes: Mapping[Place, Sequence[int]] = field(default_factory=dict)
-    spans: Column | None = None
+    spans: Spans | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -80,7 +80,7 @@ class _Bucket:
         self._job = job
         self._number = bucket
         self._sound: list[HistoryFile] = []
-        tables = []
+        tables: list[pa.Table] = []
         for file in job.history.files:
             try:
                 tables += self._only(file).read_each(bucket, columns)

@@ -42,10 +42,10 @@ class Checked:
 
     findings: Mapping[str, Finding] = field(default_factory=dict)
     measures: Measures = field(default_factory=Measures)
-    states: Mapping[str, int] = field(default_factory=dict)
     illegal: Illegal = field(default_factory=Illegal)
-    undecided: int = 0
     problems: tuple[str, ...] = ()
+    states: Mapping[str, int] = field(default_factory=dict)
+    undecided: int = 0
 
 
 def check_histories(spark: Spark, asked: Sequence[tuple[Material, RunContext]], names: Collection[str] = families.ALL) -> list[Checked]:
@@ -95,7 +95,7 @@ def _checked(seen: Seen, edges: Sequence[Edges | None], names: Collection[str]) 
     if told := [one for one in edges if one is not None]:
         found += cycles.search(cycles.join_edges(told))
     asked = merge(finding for finding in found if finding.name in names)
-    return Checked(asked, seen.measures, seen.states, seen.illegal, seen.undecided, seen.problems)
+    return Checked(asked, seen.measures, seen.illegal, seen.problems, seen.states, seen.undecided)
 
 
 def _pass(

@@ -9,10 +9,10 @@ from typing import Any
 
 from analysis import cycles, metrics
 from analysis.check import Joined
+from analysis.cycles import Spans
 from analysis.findings import Finding, merge
 from analysis.legality import Illegal, add_up
 from analysis.metrics import Measures
-from analysis.partition import Column
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Seen:
 
     findings: tuple[Finding, ...] = ()
     extracts: tuple[Any, ...] = ()
-    spans: Column | None = None
+    spans: Spans | None = None
     measures: Measures = field(default_factory=Measures)
     states: Counter[str] = field(default_factory=Counter)
     illegal: Illegal = field(default_factory=Illegal)
