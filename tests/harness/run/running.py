@@ -21,7 +21,7 @@ class RunProcess:
 
     def __init__(self, results: Path, *arguments: str, command: Sequence[str] = ("run",)) -> None:
         program = [sys.executable, "-m", "harness.cli", *command, *arguments, "--results", str(results)]
-        self.results = results
+        self.results, self.arguments = results, arguments
         self.process = subprocess.Popen(
             program, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
         )

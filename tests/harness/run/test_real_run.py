@@ -35,7 +35,7 @@ def test_it_strikes_and_heals(begun):
 def test_it_ends_with_counts_and_the_verdict_of_both_checkers(finished):
     assert finished.process.returncode == 0, finished.text
     assert "0 acknowledged and never read" in finished.text
-    if "counts are no verdict" not in finished.text:
+    if "--no-check" not in finished.arguments:
         assert "KEPT ITS PROMISES" in finished.text
         assert "checked by spark and reference" in finished.text
 
