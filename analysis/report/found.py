@@ -47,7 +47,11 @@ def _anomaly(name: str, judged: Judged, drawn: Mapping[Witness, Excerpt]) -> Htm
     kind, words = ("broken", "✕ error") if judged.errors else ("allowed", "allowed" if not judged.forbidden else "doubtful")
     shown = len(judged.witnesses)
     left = f", {shown} of them shown" if shown < judged.count else ""
-    doubtful = f" {judged.doubtful:,} of them rest on an operation of unknown outcome and are never errors." if judged.doubtful else ""
+    doubtful = (
+        f" {judged.doubtful:,} of them are doubtful: they rest on an unknown outcome, or on the client's own doing."
+        if judged.doubtful
+        else ""
+    )
     return el(
         "article",
         el(
@@ -57,7 +61,7 @@ def _anomaly(name: str, judged: Judged, drawn: Mapping[Witness, Excerpt]) -> Htm
             el("span", count(judged.count, "time") + left, class_="times"),
         ),
         el("p", ANOMALIES[name].definition[0].upper() + ANOMALIES[name].definition[1:] + ".", class_="definition"),
-        el("p", judged.reason + doubtful, class_="reason"),
+        el("p", sentence(judged.reason + doubtful), class_="reason"),
         el("ol", *(_witness(name, witness, drawn.get(witness)) for witness in judged.witnesses), class_="witnesses"),
         class_=f"anomaly {kind}",
         id=f"anomaly-{name}",

@@ -78,6 +78,9 @@ def _line(excerpt: Excerpt, line: Line, lefts: dict[int, int], top: int, width: 
     drawn.append(el("text", line.about, x=24, y=top + 25, class_="about"))
     for offset, value in line.cells.items():
         drawn += _cell(value, lefts[offset], top, line, value in excerpt.values)
+    if line.whole:
+        for offset in excerpt.own - set(line.cells):
+            drawn += _absent(lefts[offset], top)
     if line.sent and not line.cells:
         told = ", ".join(short(value) for value in line.sent[:3])
         drawn.append(el("text", f"sent {told}: no offset was told", x=_LABELS + 8, y=top + 19, class_="about"))
@@ -90,6 +93,11 @@ def _cell(value: int | None, left: int, top: int, line: Line, named: bool) -> li
     box = el("rect", x=left + 4, y=top + 3, width=_CELL - 10, height=_ROW - 6, rx=4, class_=f"cell {kind}{' value' if named else ''}")
     title = el("title", f"value {value}" if value is not None else "no value of ours")
     return [el("g", title, box, el("text", text, x=left + _CELL // 2 - 1, y=top + 19, text_anchor="middle"))]
+
+
+def _absent(left: int, top: int) -> list[Child]:
+    box = el("rect", x=left + 4, y=top + 3, width=_CELL - 10, height=_ROW - 6, rx=4, class_="cell absent")
+    return [el("g", box, el("text", "absent", x=left + _CELL // 2 - 1, y=top + 19, text_anchor="middle"), class_="absent")]
 
 
 def _on_circle(centre: float, radius: float, turn: float) -> tuple[float, float]:

@@ -24,7 +24,7 @@
         paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "x unified", dragmode: narrow ? false : "zoom",
         font: { color: "var:--soft", family: getComputedStyle(document.body).fontFamily, size: 12 },
         hoverlabel: { bgcolor: "var:--card", bordercolor: "var:--rule", font: { color: "var:--ink" } },
-        margin: { l: 10, r: 10, t: 18, b: 10 }, legend: { orientation: "h", y: -0.28, x: 0 }, height: narrow ? 260 : 300,
+        margin: { l: 10, r: 10, t: 18, b: 10 }, legend: { orientation: "h", y: -0.12, yanchor: "top", x: 0 }, height: narrow ? 260 : 300,
       });
       Plotly.react(`chart-${name}`, colours(figure.data), layout, { responsive: true, displaylogo: false, displayModeBar: false });
     }

@@ -4,27 +4,41 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from harness.cli.arguments import Parser
-from harness.errors import DONE, UserMistake
+from harness.errors import DONE, EnvironmentFault, UserMistake
 
 
 def main(argv: Sequence[str]) -> int:
     given = _parse(argv)
+    from analysis.spark import SparkTrouble
     from analysis.synth import TRUTH_FILE, SynthesisError, synthesise
 
     started = time.monotonic()
     try:
-        plan = synthesise(given.out, given.rows, given.inject, given.seed, partitions=given.partitions, hot=given.hot)
+        plan = synthesise(given.out, given.rows, given.inject, given.seed, partitions=given.partitions, hot=given.hot, each=_on_spark)
     except SynthesisError as problem:
         raise UserMistake(str(problem)) from None
+    except SparkTrouble as problem:
+        raise EnvironmentFault(str(problem)) from None
     took = time.monotonic() - started
     print(f"{given.out}: {plan.rows:,} rows of {given.partitions} partitions in {plan.files} files; {took:.1f} s")
     expected = ", ".join(f"{name} {count}" for name, count in plan.truth().items() if count) or "nothing"
     print(f"a checker finds: {expected} ({TRUTH_FILE})")
     return DONE
+
+
+def _on_spark(task: Callable[[int], None], numbers: Sequence[int]) -> None:
+    """A single file is written before Spark would have started."""
+    from analysis.spark import SparkOptions, open_spark
+
+    if len(numbers) == 1:
+        task(numbers[0])
+        return
+    with open_spark(SparkOptions()) as spark:
+        spark.run(numbers, task)
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
