@@ -118,7 +118,7 @@ class _Graph:
                 f"{len(component)} operations from op {smallest} to op {int(self.op[component[-1]])} depend on each other in a circle."
             )
             return Witness(sentence, (smallest,), (smallest,))
-        way = _shortest_way(self, circle, component)
+        way = _from_smallest(_shortest_way(self, circle, component))
         label = {number: f"T{place}" for place, number in enumerate(dict.fromkeys(number for number, _ in way), 1)}
         who = ", ".join(f"{name} is {self._who(number)}" for number, name in label.items())
         steps = []
@@ -206,6 +206,11 @@ def _shortest_way(graph: _Graph, circle: Circle, component: Column) -> list[Step
     for (state, at), (_, after) in pairwise(operations):
         way.append((state[0], states.edges[state, path[after]]["edge"] if after == at + 1 else None))
     return way
+
+
+def _from_smallest(way: list[Step]) -> list[Step]:
+    at = min(range(len(way)), key=lambda place: way[place][0])
+    return way[at:] + way[:at]
 
 
 def _states(graph: _Graph, circle: Circle, component: Column) -> nx.DiGraph[tuple[int, int]]:
