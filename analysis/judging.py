@@ -16,8 +16,10 @@ from analysis.anomalies import ANOMALIES
 from analysis.checking import Checked
 from analysis.circumstances import circumstances_of
 from analysis.context import Rules, RunContext, finals_of
+from analysis.coverage import assess
 from analysis.legality import Illegal
 from analysis.material import Material
+from analysis.metrics import summary
 from analysis.promises import forbidden
 from analysis.settled import Settled, settle
 from analysis.suspension import progress_of
@@ -63,11 +65,14 @@ def verdict_on(material: Material, checked: Checked, question: Question) -> Verd
     rulings = forbidden(settled, seen, question.rules)
     anomalies = judge(checked.findings, rulings)
     acknowledged = checked.measures.count(Function.SEND)
+    coverage = assess([checked.states], material.events, material.faults, str(settled["acks"]))
     doubts = [
         *_unread(problems),
         *_nothing_acknowledged(acknowledged),
         *_not_read_to_end(material, acknowledged),
         *_unproven(material.faults),
+        *_stalled(checked.undecided),
+        *_not_covered(required_states(material), coverage),
     ]
     valid, why = _decide(anomalies, _condemned(checked.illegal), doubts, acknowledged)
     return Verdict(
@@ -75,9 +80,17 @@ def verdict_on(material: Material, checked: Checked, question: Question) -> Verd
         why,
         Promised(question.rules, settled, rulings),
         anomalies,
+        coverage=coverage,
+        metrics=summary(checked.measures, str(settled["acks"]), material.faults),
         faults=tuple(_fault_data(fault) for fault in material.faults),
         checked_by=(SPARK,),
     )
+
+
+def required_states(material: Material) -> list[str]:
+    """What the scenario expects to have been reached."""
+    settings = {} if material.plan is None else material.plan.scenario.get("settings") or {}
+    return list(settings.get("expect", {}).get("coverage", ()))
 
 
 def disputed(verdict: Verdict, other: str, differences: Sequence[str]) -> Verdict:
@@ -152,6 +165,17 @@ def _unproven(faults: Sequence[Fault]) -> Iterator[str]:
     missing = [f"{fault.fault} of {fault.selector} (fault {fault.id})" for fault in faults if fault.state == UNPROVEN]
     if missing:
         yield f"Planned, and not proven to have taken place: {_some(missing)}."
+
+
+def _stalled(undecided: int) -> Iterator[str]:
+    if undecided:
+        yield f"The harness itself stood still in {undecided:,} gaps of service, so nobody can tell whose they are."
+
+
+def _not_covered(required: Sequence[str], coverage: Mapping[str, Any]) -> Iterator[str]:
+    missed = [f"{name} ({coverage[name]['state']})" for name in required if coverage.get(name, {}).get("state") != "reached"]
+    if missed:
+        yield f"The scenario requires states that this run does not show: {_some(missed)}."
 
 
 def _settled(material: Material, question: Question, operations: frozenset[str] = frozenset()) -> Settled:

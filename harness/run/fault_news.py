@@ -33,6 +33,10 @@ def faults_on_the_run_s_time(rows: Sequence[Struck], load_began: int) -> tuple[F
     return tuple(Fault(**asdict(_moved(row, load_began))) for row in rows)
 
 
+def in_short(row: Struck) -> str:
+    return row.fault + _nodes(row)
+
+
 def summary(faults: Sequence[Fault]) -> str:
     """How many in which state, and how late they were."""
     states = [fault.state for fault in faults]

@@ -28,8 +28,8 @@ class LiveDisplay:
         self._live.start()
 
     def line(self, text: str) -> None:
-        stamp = Text(f"{time.monotonic() - self._began:7.1f} s  ", style="dim")
-        self._console.print(stamp + Text(text), soft_wrap=True)
+        stamp = (f"{time.monotonic() - self._began:7.1f} s  ", "dim")
+        self._console.print(Text.assemble(stamp, text), soft_wrap=True)
 
     def show(self, view: View) -> None:
         self._view = view
@@ -39,10 +39,8 @@ class LiveDisplay:
 
     def _draw(self) -> RenderableType:
         view = self._view
-        head = Text.assemble((f"{view.phase} ", "bold"), (self._title, "dim"))
-        if view.left is not None:
-            head.append(f"  {view.left:.0f} s left", style="bold")
-        parts: list[RenderableType] = [head]
+        left = "" if view.left is None else f", {view.left:.0f} s left"
+        parts: list[RenderableType] = [Text.assemble((f"{view.phase}{left}", "bold"), (f"  {self._title}", "dim"))]
         if view.send_rates:
             parts.append(_rates(view))
         if view.leaders:

@@ -18,7 +18,7 @@ from harness.run.client_node import clock_ahead
 from harness.run.deaths import DeathWatch
 from harness.run.deployment import Deployment
 from harness.run.display import Display, View
-from harness.run.fault_news import FaultNews, faults_on_the_run_s_time, summary
+from harness.run.fault_news import FaultNews, faults_on_the_run_s_time, in_short, summary
 from harness.run.final_phase import COMPLETE, FinalReads, await_rest, dump_replicas, stop_brokers
 from harness.run.folder import RunFolder
 from harness.run.interrupts import Interrupts
@@ -193,9 +193,10 @@ class Run:
         assert self._workers is not None and self._nemesis is not None
         for number, words in self._workers.ended().items():
             raise EnvironmentFault(f"worker {number} ended before its time: {words}")
-        for line in self._news.lines(self._nemesis.rows()):
+        rows = self._nemesis.rows()
+        for line in self._news.lines(rows):
             self._display.line(line)
-        faults = tuple(f"{fault.kind} {fault.variant}".strip() for fault in self._nemesis.under_way())
+        faults = tuple(in_short(row) for row in rows if row.id in {fault.id for fault in self._nemesis.under_way()})
         view = self._rates.view(self._workers.counts(), phase, ends, faults)
         if self._leaders is not None:
             view = self._leaders.added_to(view)

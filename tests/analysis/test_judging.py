@@ -18,7 +18,7 @@ from harness.history.readers import join_files
 from harness.history.schema import Outcome
 from tests.analysis.histories import MS, NAMES, send, table
 
-SOUND = Checked({}, measure(table(send(1, 0, MS)), NAMES), Illegal(), ())
+SOUND = Checked(measures=measure(table(send(1, 0, MS)), NAMES))
 SILENT = replace(SOUND, measures=measure(table(send(1, 0, MS, Outcome.INFO)), NAMES))
 LOST = replace(SOUND, findings={"lost": Finding("lost", 1, (Witness("Value 1 is gone.", (1,), topic="t", part=0),))})
 ILLEGAL = Illegal(1, ("operation 2 of process 1 ended before it began",))
@@ -35,6 +35,10 @@ def final(last_read: int | None, end: int = 10, completed: int | None = 5, log_s
 
 def fault(state: str) -> Fault:
     return Fault(3, "kill", "leader", ["n1"], 0, 1, 2, '{"exit": 9}', None, state)
+
+
+def requiring(state: str) -> Material:
+    return replace(OURS, plan=Plan(1, Promises(acks="all"), scenario={"settings": {"expect": {"coverage": [state]}}}))
 
 
 READ = (final(9),)
@@ -83,6 +87,8 @@ def test_jepsen_s_rules_do_not_look_for_it():
         (replace(OURS, finals=(final(None),)), SOUND, "nothing was read, its end is 10"),
         (replace(OURS, finals=(final(9, completed=None),)), SOUND, "did not reach the end"),
         (replace(OURS, finals=()), SOUND, "There was no final read"),
+        (OURS, replace(SOUND, undecided=2), "stood still in 2 gaps of service"),
+        (requiring("truncated"), SOUND, r"requires states that this run does not show: truncated \(not observable\)"),
     ],
 )
 def test_what_keeps_a_run_without_errors_from_being_called_sound(given, checked, why):

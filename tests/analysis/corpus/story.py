@@ -202,6 +202,10 @@ class Story:
         self._finals.append(Final(topic, part, log_start, reported, max(offsets, default=None), process, began, now if complete else None))
         return op
 
+    def now(self, at: float) -> None:
+        """What is told next happens at this time."""
+        self._clock = at
+
     @contextmanager
     def together(self) -> Iterator[None]:
         """What is told inside happens at the same time."""

@@ -1,0 +1,109 @@
+"""Pictures of witnesses, as SVG: a partition's log around the place, and operations that go in a circle.
+
+What matters is marked by more than colour: values of the witness have a thick frame, an offset with several values says so in words.
+Colours are the style sheet's, so that a picture follows the page from light to dark.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from analysis.report.excerpt import Excerpt, Line
+from analysis.report.html import Child, Html, el
+from analysis.report.words import short
+
+_CELL, _GAP, _ROW, _HEAD, _LABELS = 78, 22, 30, 40, 218
+_GLYPHS = {"ok": "✓", "fail": "✕", "info": "?"}
+
+
+def log_picture(excerpt: Excerpt, title: str) -> Html:
+    """Offsets across, replicas and operations down."""
+    lefts = _lefts(excerpt.offsets)
+    width = (max(lefts.values()) + _CELL if lefts else 0) + 12
+    height = _HEAD + _ROW * len(excerpt.lines) + 10
+    drawn: list[Child] = [el("title", title)]
+    for offset, left in lefts.items():
+        drawn += _column(offset, left, height, offset in excerpt.conflicts)
+    for row, line in enumerate(excerpt.lines):
+        drawn += _line(excerpt, line, lefts, _HEAD + row * _ROW, width)
+    picture = el("svg", *drawn, viewBox=f"0 0 {width} {height}", width=width, height=height, role="img", class_="log")
+    name = f"Log of {excerpt.topic}-{excerpt.part} around the place, it can be scrolled"
+    return el("div", picture, class_="scroll", tabindex=0, role="region", aria_label=name)
+
+
+def cycle_picture(ops: Sequence[int], labels: Sequence[str], title: str) -> Html:
+    """A ring of operations; `labels[i]` stands at the arrow from the i-th to the next."""
+    radius, size = 42 + 26 * max(len(ops), 3), 2 * (42 + 26 * max(len(ops), 3)) + 150
+    centre = size / 2
+    points = [_on_circle(centre, radius, turn / len(ops)) for turn in range(len(ops))]
+    drawn: list[Child] = [
+        el("title", title),
+    ]
+    for place, start in enumerate(points):
+        drawn += _arrow(start, points[(place + 1) % len(points)], labels[place] if place < len(labels) else "")
+    for op, (x, y) in zip(ops, points, strict=True):
+        drawn.append(el("rect", x=round(x - 50), y=round(y - 16), width=100, height=32, rx=16, class_="op"))
+        drawn.append(el("text", f"op {short(op)}", x=round(x), y=round(y + 4), text_anchor="middle"))
+    picture = el("svg", *drawn, viewBox=f"0 0 {size} {size}", width=size, height=size, role="img", class_="cycle")
+    return el("div", picture, class_="scroll", tabindex=0, role="region", aria_label="Operations in a circle, it can be scrolled")
+
+
+def _lefts(offsets: Sequence[int]) -> dict[int, int]:
+    """Where each column begins; a gap stands for the offsets left out."""
+    found: dict[int, int] = {}
+    left = _LABELS
+    for place, offset in enumerate(offsets):
+        if place and offset != offsets[place - 1] + 1:
+            left += _GAP
+        found[offset] = left
+        left += _CELL
+    return found
+
+
+def _column(offset: int, left: int, height: int, conflict: bool) -> list[Child]:
+    middle = left + _CELL // 2
+    drawn: list[Child] = [el("text", str(offset), x=middle, y=16, text_anchor="middle", class_="offset")]
+    if conflict:
+        drawn.append(el("rect", x=left + 1, y=22, width=_CELL - 4, height=height - 26, class_="conflicting", rx=4))
+        drawn.append(el("text", "conflict", x=middle, y=34, text_anchor="middle", class_="conflict-word"))
+    return drawn
+
+
+def _line(excerpt: Excerpt, line: Line, lefts: dict[int, int], top: int, width: int) -> list[Child]:
+    kind = "replica" if line.outcome is None else line.outcome
+    drawn: list[Child] = [el("rect", x=0, y=top, width=width, height=_ROW, class_="band named" if line.named else "band")]
+    glyph = "▤" if line.outcome is None else _GLYPHS.get(line.outcome, "?")
+    drawn.append(el("text", el("tspan", glyph, class_=f"glyph {kind}"), " ", el("tspan", line.title, class_="who"), x=8, y=top + 13))
+    drawn.append(el("text", line.about, x=24, y=top + 25, class_="about"))
+    for offset, value in line.cells.items():
+        drawn += _cell(value, lefts[offset], top, line, value in excerpt.values)
+    if line.sent and not line.cells:
+        told = ", ".join(short(value) for value in line.sent[:3])
+        drawn.append(el("text", f"sent {told}: no offset was told", x=_LABELS + 8, y=top + 19, class_="about"))
+    return drawn
+
+
+def _cell(value: int | None, left: int, top: int, line: Line, named: bool) -> list[Child]:
+    kind = "replica" if line.outcome is None else line.outcome
+    text = "unreadable" if value is None else short(value)
+    box = el("rect", x=left + 4, y=top + 3, width=_CELL - 10, height=_ROW - 6, rx=4, class_=f"cell {kind}{' value' if named else ''}")
+    title = el("title", f"value {value}" if value is not None else "no value of ours")
+    return [el("g", title, box, el("text", text, x=left + _CELL // 2 - 1, y=top + 19, text_anchor="middle"))]
+
+
+def _on_circle(centre: float, radius: float, turn: float) -> tuple[float, float]:
+    angle = 2 * math.pi * turn - math.pi / 2
+    return centre + radius * math.cos(angle), centre + radius * math.sin(angle)
+
+
+def _arrow(start: tuple[float, float], end: tuple[float, float], label: str) -> list[Child]:
+    """From one box's edge to the other's, not its middle."""
+    (x1, y1), (x2, y2) = start, end
+    length = math.hypot(x2 - x1, y2 - y1) or 1.0
+    dx, dy = (x2 - x1) / length, (y2 - y1) / length
+    away = min(50 / abs(dx) if dx else 99.0, 16 / abs(dy) if dy else 99.0) + 4
+    line = el("path", d=f"M{x1 + dx * away:.0f} {y1 + dy * away:.0f} {x2 - dx * away:.0f} {y2 - dy * away:.0f}", class_="arrow",
+              marker_end="url(#tip)")  # fmt: skip
+    middle = el("text", label, x=round((x1 + x2) / 2), y=round((y1 + y2) / 2), text_anchor="middle", class_="edge") if label else None
+    return [line, middle]

@@ -1,0 +1,38 @@
+"use strict";
+// Two things a page without a script could not do: charts, and a choice between light and dark that is remembered.
+(() => {
+  const root = document.documentElement;
+  const button = document.getElementById("theme");
+  const asked = window.matchMedia("(prefers-color-scheme: dark)");
+  const figures = JSON.parse(document.getElementById("figures").textContent);
+
+  const isDark = () => (root.dataset.theme || (asked.matches ? "dark" : "light")) === "dark";
+  const recall = () => { try { return localStorage.getItem("highwater-theme"); } catch { return null; } };
+  const remember = (theme) => { try { localStorage.setItem("highwater-theme", theme); } catch { /* a file may not */ } };
+
+  const colours = (part) => {
+    const style = getComputedStyle(root);
+    return JSON.parse(JSON.stringify(part), (_, value) =>
+      typeof value === "string" && value.startsWith("var:") ? style.getPropertyValue(value.slice(4)).trim() : value);
+  };
+  const axis = (own) => ({ gridcolor: "var:--rule", zerolinecolor: "var:--rule", linecolor: "var:--rule", automargin: true, fixedrange: false, ...own });
+  const draw = () => {
+    const narrow = window.innerWidth < 640;
+    for (const [name, figure] of Object.entries(figures)) {
+      const layout = colours({
+        ...figure.layout, xaxis: axis(figure.layout.xaxis), yaxis: axis(figure.layout.yaxis),
+        paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "x unified", dragmode: narrow ? false : "zoom",
+        font: { color: "var:--soft", family: getComputedStyle(document.body).fontFamily, size: 12 },
+        hoverlabel: { bgcolor: "var:--card", bordercolor: "var:--rule", font: { color: "var:--ink" } },
+        margin: { l: 10, r: 10, t: 18, b: 10 }, legend: { orientation: "h", y: -0.28, x: 0 }, height: narrow ? 260 : 300,
+      });
+      Plotly.react(`chart-${name}`, colours(figure.data), layout, { responsive: true, displaylogo: false, displayModeBar: false });
+    }
+  };
+  const show = () => { button.textContent = isDark() ? "Switch to light" : "Switch to dark"; draw(); };
+
+  if (["light", "dark"].includes(recall())) root.dataset.theme = recall();
+  button.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; remember(root.dataset.theme); show(); });
+  asked.addEventListener("change", show);
+  show();
+})();

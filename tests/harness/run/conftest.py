@@ -1,0 +1,36 @@
+"""One real run of each kind of nodes that works here serves many tests."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from harness.nodes import KINDS
+from tests.harness.nodes.kinds import inventory_of_docker_nodes, missing
+from tests.harness.run.running import SMALL, RunProcess
+
+FOUR_KINDS = "clock:bump@n3/at=1/lasts=12/offset=30,partition:one@n1/at=1/lasts=6,pause@n2/at=8/lasts=4,kill@n1/at=8/lasts=5"
+
+
+@pytest.fixture
+def namespaces() -> None:
+    reason = missing("namespaces")
+    if reason:
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def finished(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunProcess]:
+    """All four kinds of faults under load, to the end."""
+    kind: str = request.param
+    reason = missing(kind)
+    if reason:
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp(kind)
+    flags = [*SMALL, "--fault", FOUR_KINDS, "--time-limit", "14", "--nodes-kind", kind]
+    with ExitStack() as stack:
+        if kind == "ssh":
+            flags += ["--inventory", str(stack.enter_context(inventory_of_docker_nodes(3, folder)))]
+        run = stack.enter_context(RunProcess(folder / "results", *flags))
+        run.end()
+        yield run
