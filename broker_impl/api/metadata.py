@@ -89,7 +89,7 @@ def _response(services: Services, topics: list[MetadataResponseTopic]) -> Metada
 
 
 def _contact(services: Services) -> int:
-    """Whom clients call the controller. Every broker passes its commands on, so any live one will do while the real one is unknown, not
+    """Whom clients call the controller. Every broker passes its commands on, so any one will do while the real one is unknown, not
     a broker, or just being elected; a client told "nobody" would ask again only after minutes."""
     live = {broker.id for broker in _live(services)}
     for candidate in (services.quorum.controller_id, services.config.node_id, *sorted(live)):
@@ -99,7 +99,12 @@ def _contact(services: Services) -> int:
 
 
 def _live(services: Services) -> Iterable[BrokerImage]:
-    return [broker for broker in services.replicas.image.brokers.values() if broker.live]
+    """Where nobody is (all have just come back, and none has been heard yet) this broker names itself: a client that is told of no
+    broker at all drops every connection it has, and librdkafka may never make another."""
+    brokers = services.replicas.image.brokers
+    return [broker for broker in brokers.values() if broker.live] or [
+        broker for broker in brokers.values() if broker.id == services.config.node_id
+    ]
 
 
 async def _create_missing(services: Services, names: list[str]) -> dict[str, ErrorCode]:

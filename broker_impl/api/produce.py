@@ -2,7 +2,7 @@
 
 Hot path (`bench micro`): for a partition this is one dictionary look-up, one header, one checksum and one write. With
 acks=all the request is parked until the high watermark has passed its last record; with acks=1 it is answered at once,
-unless the topic counts only what is flushed.
+unless the topic counts only what is flushed. What follows a refused batch of the same producer is refused, too.
 """
 
 from broker_impl.api.services import Services, tell_fenced
@@ -13,6 +13,8 @@ from broker_impl.protocol.frames import RequestHeader, frame_response
 from broker_impl.protocol.produce import ProducedPartition, ProduceRequest, encode_produce_response, parse_produce
 from broker_impl.replication.partition import ACKS_ALL, Role
 from broker_impl.replication.replica import Replica
+from broker_impl.storage.batch import HEADER_SIZE, parse_header
+from broker_impl.transactions.refusals import Refusals
 
 Topics = list[tuple[str, list[ProducedPartition]]]
 
@@ -22,6 +24,7 @@ class ProduceApi:
         self._services = services
         self._replicas = services.replicas
         self._wall_ms = services.machine.wall_ms
+        self._refusals = Refusals()
         self.bytes_in = 0
         self.messages_in = 0
         self.requests = 0
@@ -60,7 +63,7 @@ class ProduceApi:
                         raise BrokerError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks is 0, 1 or -1, not {acks}")
                     results.append(self._append(name, index, records, acks, wall_ms, now, waits))
                 except BrokerError as problem:
-                    results.append(self._refusal(name, index, problem))
+                    results.append(self._refusal(name, index, records, problem, now))
             topics.append((name, results))
         return topics
 
@@ -71,6 +74,8 @@ class ProduceApi:
         replica = replicas.find_leader(name, index)
         if records is None or not records:
             raise BrokerError(ErrorCode.INVALID_RECORD, "a produce without records")
+        if self._refusals:
+            self._keep_in_line(replica, records, acks, now)
         appended, watermark_moved = replica.append(records, acks, wall_ms, now)
         if appended.duplicate:
             self.duplicates += 1
@@ -89,7 +94,20 @@ class ProduceApi:
                 waits.append(wait)
         return result
 
-    def _refusal(self, name: str, index: int, problem: BrokerError) -> ProducedPartition:
+    def _keep_in_line(self, replica: Replica, records: memoryview, acks: int, now: float) -> None:
+        """Nothing overtakes what was refused here."""
+        if len(records) < HEADER_SIZE:
+            return
+        header = parse_header(records)
+        replica.check_online()
+        replica.state.may_append(acks)
+        reason = self._refusals.reason(replica.topic, replica.index, header, replica.log.expected_sequence(header), now)
+        if reason is not None:
+            raise BrokerError(reason, f"sequence {header.base_sequence} follows one that was refused and has not come again")
+
+    def _refusal(self, name: str, index: int, records: memoryview | None, problem: BrokerError, now: float) -> ProducedPartition:
+        if records is not None and len(records) >= HEADER_SIZE:
+            self._refusals.note(name, index, parse_header(records), problem.code, now)
         tell_fenced(self._services.machine, problem, name, index)
         hint = self._services.leader_hint(name, index, problem.code)
         return ProducedPartition(index, problem.code, error_message=problem.message or None, current_leader=hint)

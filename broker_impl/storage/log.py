@@ -106,6 +106,11 @@ class Log:
         self._take(header, base_offset)
         return Appended(base_offset, last_offset, append_time, False, size)
 
+    def expected_sequence(self, header: BatchHeader) -> int | None:
+        """With which its producer has to go on here; None where any will do."""
+        with self._reading():
+            return self.producers.expected(header)
+
     def append_as_follower(self, batches: memoryview) -> Appended | None:
         """Many batches as the leader numbered them; raises CorruptBatch where the first cannot be taken."""
         if self.failed is not None:

@@ -29,6 +29,17 @@ _ENTRY = struct.Struct(">qhiqiqiq")
 _NO_COORDINATOR = _NO_TRANSACTION = -1
 
 
+def advance(sequence: int, by: int) -> int:
+    """Sequence numbers go from 2^31-1 to 0."""
+    return (sequence + by) & _LAST_SEQUENCE
+
+
+def distance(sequence: int, other: int) -> int:
+    """How far the other lies ahead, or behind if that is nearer."""
+    ahead = (other - sequence) & _LAST_SEQUENCE
+    return ahead if ahead <= _LAST_SEQUENCE // 2 else ahead - _LAST_SEQUENCE - 1
+
+
 class SnapshotCorrupt(ValueError):
     """Not a whole snapshot: an older one, or the log itself, must be asked."""
 
@@ -62,7 +73,7 @@ class _Producer:
 
     def add(self, batch: _Batch) -> None:
         self.batches.append(batch)
-        self.next_sequence = _advance(batch.last_sequence, 1)
+        self.next_sequence = advance(batch.last_sequence, 1)
         self.seen_ms = None
 
 
@@ -88,13 +99,22 @@ class ProducerStates:
             raise BrokerError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, f"a new epoch starts at 0, not at {header.base_sequence}")
         return None
 
+    def expected(self, header: BatchHeader) -> int | None:
+        """The sequence with which the producer of this batch has to go on; None where any will do."""
+        producer = self._producers.get(header.producer_id)
+        if producer is None:
+            return None
+        if header.producer_epoch == producer.epoch:
+            return producer.next_sequence
+        return 0 if header.producer_epoch > producer.epoch else header.base_sequence
+
     def update(self, header: BatchHeader, base_offset: int) -> None:
         """The batch is in the log at this offset. No questions asked: followers and recovery take what the leader took."""
         producer = self._producers.get(header.producer_id)
         if producer is None or producer.epoch != header.producer_epoch:
             producer = self._producers[header.producer_id] = _Producer(header.producer_epoch)
         first, delta = header.base_sequence, header.last_delta
-        producer.add(_Batch(first, _advance(first, delta), base_offset, base_offset + delta, header.max_timestamp))
+        producer.add(_Batch(first, advance(first, delta), base_offset, base_offset + delta, header.max_timestamp))
 
     def expire(self, wall_ms: int) -> int:
         """Forgets who wrote nothing for a day; returns how many.
@@ -148,13 +168,13 @@ class ProducerStates:
         if producer is None or producer.epoch != epoch:
             producer = self._producers[producer_id] = _Producer(epoch)
         if last_sequence >= 0:
-            first = _advance(last_sequence, -delta)
+            first = advance(last_sequence, -delta)
             producer.add(_Batch(first, last_sequence, last_offset - delta, last_offset, timestamp))
 
     def _known(self, producer: _Producer, header: BatchHeader) -> Duplicate | None:
         if not producer.batches:
             return None
-        last_sequence = _advance(header.base_sequence, header.last_delta)
+        last_sequence = advance(header.base_sequence, header.last_delta)
         for batch in producer.batches:
             if batch.first_sequence == header.base_sequence and batch.last_sequence == last_sequence:
                 return Duplicate(batch.base_offset, batch.last_offset, batch.timestamp)
@@ -162,8 +182,3 @@ class ProducerStates:
             ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
             f"producer {header.producer_id} sent sequence {header.base_sequence}, expected {producer.next_sequence}",
         )
-
-
-def _advance(sequence: int, by: int) -> int:
-    """Sequence numbers go from 2^31-1 to 0."""
-    return (sequence + by) & _LAST_SEQUENCE

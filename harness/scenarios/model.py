@@ -172,6 +172,9 @@ class Scenario(_Part):
         default=(), description="bootstrap servers of `external`"
     )
     kafka_home: str | None = Field(default=None, description="where `kafka` is installed; left out: resolved from Maven Central")
+    plugin: str | None = Field(
+        default=None, description="Python file that replaces a behaviour of `highwater`: a broken broker to be caught"
+    )
     restart_dead: bool = Field(default=True, description="start a broker again that died on its own")
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] | None = Field(
         default=None, description="everything random; left out: drawn at the start"

@@ -65,6 +65,10 @@ Acked = tuple[int, int | None, str]
 """Without an offset where the client concluded from a later acknowledgement that this message is stored, too."""
 
 
+NEW_EPOCH = "epoch bump"
+"""librdkafka's word for its being about to begin one; the reason stands behind it."""
+
+
 def silent_logger() -> logging.Logger:
     logger = logging.getLogger("silent")
     logger.addHandler(logging.NullHandler())
@@ -85,18 +89,20 @@ def file_logger(path: Path, number: int) -> logging.Logger:
 
 @dataclass(slots=True)
 class Seen:
-    """What the clients know at the end. `failed`: value and error; such a message may be in the log, once, or not."""
+    """What the clients know at the end. `failed`: value and error; such a message may be in the log, once, or not. `epochs`: why
+    producers began new ones, in their own words."""
 
     acked: list[Acked] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
     read: list[Placed] = field(default_factory=list)
     fatal: list[str] = field(default_factory=list)
+    epochs: list[str] = field(default_factory=list)
 
     @classmethod
     def load(cls, path: Path) -> Seen:
         known = json.loads(path.read_text())
         acked, failed, read = ([tuple(row) for row in known[name]] for name in ("acked", "failed", "read"))
-        return cls(acked, failed, read, known["fatal"])
+        return cls(acked, failed, read, known["fatal"], known["epochs"])
 
 
 class Load:
@@ -160,14 +166,15 @@ class _Clients:
         self._consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in range(partitions)])
 
     def produce(self) -> None:
-        """One message from every producer to every partition; a queue that is full is left alone for now."""
+        """One message from every producer to every partition; a queue that is full is left alone for now, and a producer that gave
+        up for good stays so: its error callback says why."""
         for number, producer in enumerate(self._producers):
             for partition in range(self._partitions):
                 name = f"{number}:{partition}:{self._sent[number][partition]:07d}"
                 padding = "." * (self._sent[number][partition] * 37 % 400)
                 try:
                     producer.produce(self._topic, name + padding, partition=partition, on_delivery=partial(self._settled, name))
-                except BufferError:
+                except (BufferError, KafkaException):
                     continue
                 self._sent[number][partition] += 1
 
@@ -245,7 +252,8 @@ def _end(consumer: Consumer, partition: TopicPartition, until: float) -> int:
 
 
 def _main(bootstrap: str, topic: str, partitions: str, producers: str, rate: str, report: str) -> None:
-    clients = _Clients(bootstrap, topic, int(partitions), int(producers), Path(report).with_suffix(".producers.log"))
+    journal = Path(report).with_suffix(".producers.log")
+    clients = _Clients(bootstrap, topic, int(partitions), int(producers), journal)
     ended = threading.Event()
 
     def await_end() -> None:
@@ -261,6 +269,7 @@ def _main(bootstrap: str, topic: str, partitions: str, producers: str, rate: str
             told = len(clients.seen.acked)
             print(told, flush=True)
     clients.drain()
+    clients.seen.epochs = [line for line in journal.read_text().splitlines() if NEW_EPOCH in line]
     Path(report).write_text(json.dumps(asdict(clients.seen)))
     print(len(clients.seen.acked), flush=True)
 

@@ -27,7 +27,8 @@ def test_a_log_that_holds_what_was_promised_is_beyond_reproach():
         ("read, but not there any more", FINAL, {"read": [(0, 3, "0:0:0000002")]}),
         ("out of order", [(0, 0, "0:0:0000001"), (0, 1, "0:0:0000000")], {}),
         ("with a gap before it", [FINAL[0], FINAL[2]], {}),
-        ("a producer", FINAL, {"fatal": ["a producer: fenced"]}),
+        ("a producer: fenced", FINAL, {"fatal": ["a producer: fenced"]}),
+        ("a producer lost agreement with a broker: skipped", FINAL, {"epochs": ["skipped sequence numbers"]}),
     ],
 )
 def test_each_broken_promise_is_told(word, final, seen):

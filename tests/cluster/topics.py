@@ -21,9 +21,11 @@ def administer(bootstrap: str) -> AdminClient:
     return AdminClient(CLIENT | {"bootstrap.servers": bootstrap}, logger=silent_logger())
 
 
-def create_topic(cluster: LocalCluster, topic: str, partitions: int, settings: Mapping[str, str] | None = None) -> None:
-    """With three replicas of which two must be in sync."""
-    new = NewTopic(topic, partitions, 3, config={"min.insync.replicas": "2"} | dict(settings or {}))
+def create_topic(
+    cluster: LocalCluster, topic: str, partitions: int, settings: Mapping[str, str] | None = None, *, replicas: int = 3
+) -> None:
+    """With replicas of which two must be in sync."""
+    new = NewTopic(topic, partitions, replicas, config={"min.insync.replicas": "2"} | dict(settings or {}))
     admin = administer(cluster.bootstrap)
     admin.create_topics([new], operation_timeout=30, request_timeout=60)[topic].result(DEADLINE)
 

@@ -3,6 +3,9 @@
 A failed message may be stored or not, but never twice. An acknowledged one is stored once, where the acknowledgement says (a client that
 concludes from a later acknowledgement that an earlier message is stored does not know where). What a consumer
 was shown stays. Messages of one producer to one partition keep their order. Replicas hold the same bytes.
+
+A message stored twice under two epochs of its producer was sent twice by the client, but something made it: a patient client begins no
+new epoch unless a broker tells it that the two disagree. So that is a broken promise of its own, and names what the double came from.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ def broken_promises(seen: Seen, final: Sequence[Placed]) -> list[str]:
         *_sentences("read, but not there any more", [placed for placed in seen.read if stored.get(placed[:2]) != placed[2]]),
         *_sentences("out of order", _disorder(final)),
         *_sentences("with a gap before it", _gaps(final)),
+        *_sentences("times a producer lost agreement with a broker", seen.epochs),
         *seen.fatal,
     ]
 

@@ -10,7 +10,7 @@ from nemesis.partition import judge, shape
 from nemesis.probe import Heard
 from nemesis.targets import PartitionView
 from tests.harness.nodes.traffic import connect, traffic
-from tests.nemesis.cluster import Running, answers, planned, told
+from tests.nemesis.cluster import Running, answers, fill, planned, told
 
 NODES = ("n1", "n2", "n3", "n4", "n5")
 
@@ -75,6 +75,7 @@ def test_a_node_is_cut_from_the_others_until_it_is_healed(nodes, system, nemesis
         assert struck.end()[0].state == PROVEN
         assert wires.arrives(first, second) and wires.arrives(second, first)
         assert all(node.network.rules() == frozenset() for node in nodes.everyone)
+    fill(nodes, system, "made-after-the-heal", 2)
 
 
 def test_one_direction_is_cut(nodes, nemesis):

@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from broker_impl.protocol.errors import BrokerError, ErrorCode
 from broker_impl.storage.batch import BatchHeader, parse_header
 from broker_impl.storage.records import Record, build_batch
-from broker_impl.transactions.producers import EXPIRATION_MS, Duplicate, ProducerStates, SnapshotCorrupt
+from broker_impl.transactions.producers import EXPIRATION_MS, Duplicate, ProducerStates, SnapshotCorrupt, distance
 
 LAST = 2**31 - 1
 
@@ -35,6 +35,19 @@ def filled(*batches: tuple[int, BatchHeader]) -> ProducerStates:
 
 def test_an_unknown_producer_may_start_anywhere() -> None:
     assert ProducerStates().check(header(sequence=77)) is None
+
+
+def test_what_is_expected_of_a_producer_is_its_next_sequence_or_the_first_of_a_new_epoch() -> None:
+    states = filled((0, header(count=3, epoch=2)))
+    assert states.expected(header(sequence=9, epoch=2)) == 3
+    assert states.expected(header(sequence=9, epoch=3)) == 0
+    assert states.expected(header(sequence=9, epoch=1)) == 9, "an older epoch is refused for its age, not for a gap"
+    assert states.expected(header(producer=2, sequence=9)) is None
+
+
+@pytest.mark.parametrize(("one", "other", "far"), [(5, 5, 0), (5, 8, 3), (8, 5, -3), (LAST, 0, 1), (0, LAST, -1), (LAST - 1, 2, 4)])
+def test_sequences_are_compared_around_the_circle(one: int, other: int, far: int) -> None:
+    assert distance(one, other) == far
 
 
 def test_the_next_sequence_is_taken() -> None:
