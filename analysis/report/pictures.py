@@ -43,20 +43,24 @@ def log_picture(excerpt: Excerpt, title: str) -> Html:
     )
 
 
-def cycle_picture(ops: Sequence[int], labels: Sequence[str], title: str) -> Html:
-    """A ring of operations; `labels[i]` stands at the arrow from the i-th to the next."""
+Step = tuple[int, int, str]
+"""From which operation to which, as positions, and what stands at the arrow."""
+
+
+def cycle_picture(ops: Sequence[int], steps: Sequence[Step], title: str) -> Html:
+    """A ring of operations, T1 at the top."""
     radius = 42 + 26 * max(len(ops), 3)
     points = [_on_circle(radius, turn / len(ops)) for turn in range(len(ops))]
-    left, top = min(x for x, _ in points) - 56, min(y for _, y in points) - 22
-    width, height = max(x for x, _ in points) + 56 - left, max(y for _, y in points) + 22 - top
-    drawn: list[Child] = [
-        el("title", title),
-    ]
-    for place, start in enumerate(points):
-        drawn += _arrow(start, points[(place + 1) % len(points)], labels[place] if place < len(labels) else "")
-    for op, (x, y) in zip(ops, points, strict=True):
-        drawn.append(el("rect", x=round(x - 50), y=round(y - 16), width=100, height=32, rx=16, class_="op"))
-        drawn.append(el("text", f"op {short(op)}", x=round(x), y=round(y + 4), text_anchor="middle"))
+    left, top = min(x for x, _ in points) - 64, min(y for _, y in points) - 22
+    width, height = max(x for x, _ in points) + 64 - left, max(y for _, y in points) + 22 - top
+    drawn: list[Child] = [el("title", title)]
+    for before, after, label in steps:
+        drawn += _arrow(points[before], points[after], label, back=(after, before) in {step[:2] for step in steps})
+    for place, (op, (x, y)) in enumerate(zip(ops, points, strict=True), 1):
+        drawn.append(el("rect", x=round(x - 58), y=round(y - 16), width=116, height=32, rx=16, class_="op"))
+        drawn.append(
+            el("text", el("tspan", f"T{place} ", class_="who"), f"op {short(op)}", x=round(x), y=round(y + 4), text_anchor="middle")
+        )
     picture = el(
         "svg",
         *drawn,
@@ -131,13 +135,14 @@ def _on_circle(radius: float, turn: float) -> tuple[float, float]:
     return radius * math.cos(angle), radius * math.sin(angle)
 
 
-def _arrow(start: tuple[float, float], end: tuple[float, float], label: str) -> list[Child]:
-    """From one box's edge to the other's, not its middle."""
+def _arrow(start: tuple[float, float], end: tuple[float, float], label: str, *, back: bool) -> list[Child]:
+    """From one box's edge to the other's, not its middle. Where another leads back, both stand a little aside."""
     (x1, y1), (x2, y2) = start, end
     length = math.hypot(x2 - x1, y2 - y1) or 1.0
     dx, dy = (x2 - x1) / length, (y2 - y1) / length
-    away = min(50 / abs(dx) if dx else 99.0, 16 / abs(dy) if dy else 99.0) + 4
-    line = el("path", d=f"M{x1 + dx * away:.0f} {y1 + dy * away:.0f} {x2 - dx * away:.0f} {y2 - dy * away:.0f}", class_="arrow",
-              marker_end="url(#tip)")  # fmt: skip
-    middle = el("text", label, x=round((x1 + x2) / 2), y=round((y1 + y2) / 2), text_anchor="middle", class_="edge") if label else None
-    return [line, middle]
+    aside = 14 if back else 0
+    x1, y1, x2, y2 = x1 - dy * aside, y1 + dx * aside, x2 - dy * aside, y2 + dx * aside
+    away = min(58 / abs(dx) if abs(dx) > 0.01 else 99.0, 16 / abs(dy) if abs(dy) > 0.01 else 99.0) + 4
+    line = f"M{x1 + dx * away:.0f} {y1 + dy * away:.0f} {x2 - dx * away:.0f} {y2 - dy * away:.0f}"
+    text = el("text", label, x=round((x1 + x2) / 2), y=round((y1 + y2) / 2 + 4), text_anchor="middle", class_="edge") if label else None
+    return [el("path", d=line, class_="arrow", marker_end="url(#tip)"), text]
