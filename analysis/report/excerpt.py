@@ -44,6 +44,7 @@ class Line:
     sent: tuple[int, ...] = ()
     named: bool = False
     whole: bool = False
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +171,8 @@ def _line(history: History, rows: Sequence[Row], offsets: Sequence[int], named: 
     title = "final read" if _is_final(history, first) else str(function)
     cells = {row["offset"]: row["value"] for row in rows if row["offset"] is not None and row["offset"] in offsets}
     untold = tuple(row["value"] for row in rows if row["offset"] is None and row["value"] is not None)
-    error = _word(history, "error", first)
-    about = f"process {first['process']}, {(time or 0) / 1e9:.3f} s" + (f", {error}" if error else "")
-    return Line(title, about, outcome, cells, untold, named)
+    about = f"process {first['process']}, {(time or 0) / 1e9:.3f} s"
+    return Line(title, about, outcome, cells, untold, named, error=_word(history, "error", first))
 
 
 def _is_final(history: History, row: Row) -> bool:
