@@ -149,6 +149,20 @@ def a_failed_poll_misses_the_last_value():
     return h
 
 
+@lacks("G1b")
+def a_transaction_reads_itself_in_part():
+    """That it reads its own values at all is what is wrong with it."""
+    h = Story(isolation="read_committed")
+    with h.together():
+        op = h.txn(1, sent(10, 0), sent(11, 1), got(0, 10), got(2, 12))
+        h.send(2, 12, 2)
+    h.poll(3, (0, 10), (1, 11), (2, 12))
+    h.expect("precommitted-read", op)
+    h.expect("int-poll-skip", op, 3)
+    h.expect("G1c", op)
+    return h
+
+
 @has("torn-transaction")
 def half_of_a_transaction_is_in_the_log():
     """Committed, and in the end one partition has its value and the other has not."""
@@ -215,7 +229,7 @@ def sends_that_are_no_transaction_are_half_in_the_log():
     """One operation, but no transaction: what is missing is lost, and nothing is torn."""
     h = Story()
     h.sends(1, sent(10, 0), sent(11, 1))
-    h.final_read((0, 10))
+    h.final_read((0, 10), end=2)
     h.expect("lost", 11)
     h.expect("unseen", 11)
     return h
