@@ -2,7 +2,8 @@
 
 The graph of a long history is large and hardly anything of it lies on a circle. Put the operations in the order of time: every circle
 has an edge that goes back. What such edges span, joined where it overlaps, is all that can be on a circle, and is looked at with
-networkx. Real time is not drawn edge by edge: a chain of moments stands between what was over and what was begun later.
+networkx, first with all kinds of edges: what lies on no circle then lies on none at all. Real time is not drawn edge by edge: a chain of
+moments stands between what was over and what was begun later.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ class Edges(NamedTuple):
 
 def circles(run: Run) -> Iterator[One]:
     ops = {row.op: row for row in run.rows}
-    ww, wr, rw = _suspects(_edges(run), ops)
+    edges = _spanned_backwards(_edges(run), ops)
+    on_circles = set().union(*_components(edges.ww | edges.wr | edges.rw, ops, realtime=True))
+    ww, wr, rw = (found & on_circles for found in edges)
     for inside in _components(ww, ops, realtime=False):
         yield One("G0", (_smallest(inside),))
     for inside in _components(ww, ops, realtime=True):
@@ -73,7 +76,7 @@ def _versions(log: Log) -> list[tuple[int, int]]:
     return [(offset, value) for place, (offset, value) in enumerate(log.order) if log.first_place[value] == place]
 
 
-def _suspects(edges: Edges, ops: dict[int, Row]) -> Edges:
+def _spanned_backwards(edges: Edges, ops: dict[int, Row]) -> Edges:
     """Those inside a stretch of time that an edge spans backwards."""
     moment = {op: (row.completed if row.outcome == "ok" and row.completed is not None else row.invoked, op) for op, row in ops.items()}
     back = sorted((moment[end], moment[start]) for found in edges for start, end in found if moment[end] < moment[start])

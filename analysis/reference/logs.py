@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from harness.history.beside import Batch, Event, Fault, Final, Record, read_rows, read_table
 from harness.history.plan import Plan, read_plan
@@ -44,6 +44,27 @@ class Row(NamedTuple):
     timestamp: int | None
 
 
+class Dumped(NamedTuple):
+    """A batch in one replica's log."""
+
+    node: str
+    topic: str
+    part: int
+    base_offset: int
+    last_offset: int
+    leader_epoch: int
+    crc: int
+    high_watermark: int | None
+
+
+class Stored(NamedTuple):
+    """A record in a replica's log."""
+
+    topic: str
+    part: int
+    value: int | None
+
+
 @dataclass
 class Log:
     """All that is known of one topic-partition. `rows` are in the order of operation and micro-operation."""
@@ -53,7 +74,7 @@ class Log:
     rows: list[Row] = field(default_factory=list)
     finals: list[Final] = field(default_factory=list)
     dumped: set[int | None] = field(default_factory=set)
-    batches: list[Batch] = field(default_factory=list)
+    batches: list[Dumped] = field(default_factory=list)
     committed: set[int] = field(default_factory=set)
 
     @cached_property
@@ -144,11 +165,11 @@ class Log:
     def ordered_polls(self) -> list[Row]:
         return [row for row in self.polls if self.has_order(row)]
 
-    @property
+    @cached_property
     def log_start(self) -> int:
         return max((final.log_start for final in self.finals), default=0)
 
-    @property
+    @cached_property
     def end(self) -> int | None:
         return max((final.end for final in self.finals), default=None)
 
@@ -188,9 +209,9 @@ def read_run(path: Path, rules: Rules) -> Run:
             log_of(row.topic, row.part).rows.append(row)
     for final in read_rows(path, Final):
         log_of(final.topic, final.part).finals.append(final)
-    for topic, part, value in _read_dumps(path):
-        log_of(topic, part).dumped.add(value)
-    for batch in read_rows(path, Batch):
+    for record in _columns(path, Record, Stored):
+        log_of(record.topic, record.part).dumped.add(record.value)
+    for batch in _columns(path, Batch, Dumped):
         log_of(batch.topic, batch.part).batches.append(batch)
     committed = _committed(logs.values())
     for log in logs.values():
@@ -203,9 +224,13 @@ def _committed(logs: Iterable[Log]) -> set[int]:
     return {row.op for log in logs for row in log.sends if row.outcome == "ok" or (row.outcome == "info" and row.value in log.ok_reads)}
 
 
-def _read_dumps(path: Path) -> Iterable[tuple[str, int, int | None]]:
-    table = read_table(path, Record)
-    return () if table is None else zip(*(table[name].to_pylist() for name in ("topic", "part", "value")), strict=True)
+AnyTuple = TypeVar("AnyTuple", Dumped, Stored)
+
+
+def _columns(path: Path, kind: type[Batch | Record], form: type[AnyTuple]) -> Iterable[AnyTuple]:
+    """Dumps are as long as the history: tuples of the columns that are needed."""
+    table = read_table(path, kind)
+    return () if table is None else map(form._make, zip(*(table[name].to_pylist() for name in form._fields), strict=True))
 
 
 def _read_history(path: Path) -> Iterable[Row]:

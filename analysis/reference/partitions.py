@@ -134,9 +134,10 @@ def reordered(log: Log) -> Iterator[One]:
 
 def look_ups(log: Log) -> Iterator[One]:
     """Offsets with the times polled there; what is asked of them is the greatest so far, by offset and by when it was read."""
+    asked = [row for row in log.rows if row.f == "lookup" and row.outcome == "ok" and row.timestamp is not None]
     times: dict[int, set[int]] = defaultdict(set)
     read: list[tuple[int, int]] = []
-    for row in log.polls:
+    for row in log.polls if asked else ():
         if row.outcome == "ok" and row.timestamp is not None and row.offset is not None and row.offset >= log.log_start:
             times[row.offset].add(row.timestamp)
             read.append((row.completed if row.completed is not None else row.invoked, row.offset))
@@ -144,9 +145,8 @@ def look_ups(log: Log) -> Iterator[One]:
     known = sorted(times)
     greatest_before = [-1, *accumulate((min(times[offset]) for offset in known), max)]
     greatest_read = [-1, *accumulate((min(times[offset]) for _, offset in read), max)]
-    for row in log.rows:
-        if row.f != "lookup" or row.outcome != "ok" or row.timestamp is None:
-            continue
+    for row in asked:
+        assert row.timestamp is not None
         if row.offset is None:
             stale = greatest_read[bisect_left(read, (row.invoked, -1))] >= row.timestamp
         else:
