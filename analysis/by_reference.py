@@ -14,7 +14,6 @@ from analysis.anomalies import ANOMALIES
 from analysis.checking import Checked
 from analysis.findings import SHOWN, Finding, Witness
 from analysis.judging import Question, verdict_on
-from analysis.legality import Illegal
 from analysis.sources import material_of, source_at
 from analysis.verdict import Verdict
 from harness.history.schema import Function, Outcome
@@ -25,7 +24,7 @@ def judge_by_reference(run: Path) -> Verdict:
     material = material_of(source_at(run))
     rows = material.history.read_all(metrics.COLUMNS)
     measures = metrics.measure(rows, material.history.names)
-    checked = Checked(findings_of(reference.check(run)), measures, Illegal(), ())
+    checked = Checked(findings_of(reference.check(run)), measures)
     sends = sum(measures.count(Function.SEND, outcome) for outcome in Outcome)
     return replace(verdict_on(material, checked, Question()), metrics={"sends": sends}, checked_by=("reference",))
 

@@ -123,8 +123,14 @@ def extract(rows: pa.Table, names: Names, changes: Mapping[Place, Sequence[int]]
     return Counter({name: count for name, count in found.items() if count})
 
 
-def assess(extracts: Iterable[Mapping[str, int]], events: Sequence[Event], faults: Sequence[Fault], acks: str) -> dict[str, dict[str, Any]]:
-    """For verdict.json: of every state what became of it, and how often where it was reached."""
+def assess(
+    extracts: Iterable[Mapping[str, int]], events: Sequence[Event], faults: Sequence[Fault], acks: str, until: int | None = None
+) -> dict[str, dict[str, Any]]:
+    """For verdict.json: of every state what became of it, and how often where it was reached.
+
+    `until`: when the load was over; what brokers tell while they are being shut down is no state of the run.
+    """
+    events = [event for event in events if until is None or event.t is None or event.t <= until]
     counts: Counter[str] = Counter()
     for each in extracts:
         counts.update(each)

@@ -65,7 +65,8 @@ def verdict_on(material: Material, checked: Checked, question: Question) -> Verd
     rulings = forbidden(settled, seen, question.rules)
     anomalies = judge(checked.findings, rulings)
     acknowledged = checked.measures.count(Function.SEND)
-    coverage = assess([checked.states], material.events, material.faults, str(settled["acks"]))
+    until = min((final.invoked for final in material.finals), default=None)
+    coverage = assess([checked.states], material.events, material.faults, str(settled["acks"]), until)
     doubts = [
         *_unread(problems),
         *_nothing_acknowledged(acknowledged),

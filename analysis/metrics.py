@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,12 @@ class Measures:
         causes = Counter(self.causes)
         causes.update(other.causes)
         return Measures(self.cells.merge(other.cells), dict(causes), longest((*self.gaps, *other.gaps)), self.operations | other.operations)
+
+    def under_load(self) -> Measures:
+        """Without the final reads, which nobody waits for."""
+        cells = self.cells
+        mask = (cells.series >> 6) != Phase.FINAL
+        return replace(self, cells=Cells(cells.width, cells.keys[mask], cells.counts[mask]))
 
     def count(self, function: int, outcome: int = Outcome.OK, phase: int | None = None) -> int:
         return self._series(function, outcome, phase).total

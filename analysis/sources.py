@@ -5,12 +5,16 @@ A foreign history is laid out into our format first, in a folder that is gone af
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from analysis.jepsen import import_history
 from analysis.material import Material, read_material
-from harness.history.errors import HistoryError, MalformedFile
+from harness.history.errors import HistoryError
 from harness.history.files import history_directory
 from harness.history.readers import inspect, join_files
 
@@ -56,14 +60,30 @@ def sources_in(folder: Path) -> list[Source]:
     return sorted(found, key=lambda source: source.path.name)
 
 
+@contextmanager
+def opened(source: Source) -> Iterator[Material]:
+    """What it holds, for as long as the block runs. One that cannot be read holds nothing but the reason."""
+    with ExitStack() as stack:
+        try:
+            material = _imported(source, stack) if source.form is Form.FOREIGN else material_of(source)
+        except HistoryError as problem:
+            material = Material(source.path, join_files([]), problems=(str(problem),))
+        yield material
+
+
 def material_of(source: Source) -> Material:
     """Of a source in our own format."""
-    if source.form is Form.RUN:
-        return read_material(source.path)
-    try:
-        return Material(source.path, join_files([inspect(source.path)]))
-    except MalformedFile as problem:
-        return Material(source.path, join_files([]), problems=(str(problem),))
+    return read_material(source.path) if source.form is Form.RUN else Material(source.path, join_files([inspect(source.path)]))
+
+
+def _imported(source: Source, stack: ExitStack) -> Material:
+    """Lines that cannot be read are named; those that change nothing are not worth a doubt."""
+    folder = Path(stack.enter_context(TemporaryDirectory(prefix="highwater-import-")))
+    imported = import_history(source.path, folder / "run")
+    material = read_material(folder / "run")
+    serious = tuple(str(problem) for problem in imported.problems if not problem.harmless)
+    more = imported.serious - len(serious)
+    return replace(material, problems=(*material.problems, *serious, *((f"{more:,} more lines",) if more else ())))
 
 
 def _is_file_of_one(path: Path) -> bool:

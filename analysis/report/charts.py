@@ -19,6 +19,11 @@ from analysis.report.words import seconds
 from harness.history.beside import Fault
 from harness.history.schema import Function, Outcome
 
+_TICKS = {1e-6: "1 µs", 1e-5: "10 µs", 1e-4: "100 µs", 1e-3: "1 ms", 0.01: "10 ms", 0.1: "100 ms"} | {
+    1.0: "1 s",
+    10.0: "10 s",
+    100.0: "100 s",
+}
 _DASHES = ("solid", "dash", "dot", "dashdot")
 _NUMBERED = 40
 """Bands above which their numbers would only hide each other."""
@@ -49,7 +54,7 @@ def _slot(name: str, title: str, about: str) -> Html:
 
 
 def _figures(source: Source) -> dict[str, tuple[str, str, dict[str, Any]]]:
-    measures = source.measures
+    measures = source.measures.under_load()
     shapes, labels = _bands(source.faults)
     rates = [
         _line("acknowledged", *measures.rates(Function.SEND), 0),
@@ -61,25 +66,22 @@ def _figures(source: Source) -> dict[str, tuple[str, str, dict[str, Any]]]:
         ),
     ]
     found = {
-        "rate": ("Rate", "Messages a second by outcome.", _figure(rates, "messages a second", shapes, labels)),
+        "rate": ("Rate", "Messages a second by outcome, without the final reads.", _figure(rates, shapes, labels)),
         "latency": (
             "Latency of acknowledged sends",
             "From when it was due to its acknowledgement, logarithmic.",
-            _figure(_percentile_lines(measures, Function.SEND), "seconds", shapes, labels, log=True),
+            _figure(_percentile_lines(measures, Function.SEND), shapes, labels, log=True),
         ),
     }
     if measures.count(LAG):
-        lag = _figure(_percentile_lines(measures, LAG), "seconds", shapes, labels, log=True)
+        lag = _figure(_percentile_lines(measures, LAG), shapes, labels, log=True)
         found["lag"] = ("Lag of readers", "From a send to the first poll of its value, logarithmic.", lag)
     return found
 
 
-def _figure(lines: list[dict[str, Any]], unit: str, shapes: list[Any], labels: list[Any], *, log: bool = False) -> dict[str, Any]:
-    y = {"title": {"text": unit}, "rangemode": "tozero"} | ({"type": "log", "exponentformat": "SI", "dtick": 1} if log else {})
-    return {
-        "data": lines,
-        "layout": {"xaxis": {"title": {"text": "seconds since the run began"}}, "yaxis": y, "shapes": shapes, "annotations": labels},
-    }
+def _figure(lines: list[dict[str, Any]], shapes: list[Any], labels: list[Any], *, log: bool = False) -> dict[str, Any]:
+    y: dict[str, Any] = {"type": "log", "tickvals": list(_TICKS), "ticktext": list(_TICKS.values())} if log else {"rangemode": "tozero"}
+    return {"data": lines, "layout": {"xaxis": {"ticksuffix": " s"}, "yaxis": y, "shapes": shapes, "annotations": labels}}
 
 
 def _line(name: str, times: Reals, values: Reals, place: int) -> dict[str, Any]:

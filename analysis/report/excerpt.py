@@ -7,7 +7,7 @@ more than its buckets with witnesses. Offsets that lie far apart are shown side 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -18,6 +18,7 @@ from analysis.findings import Witness
 from harness.history.beside import Record
 from harness.history.buckets import bucket_of
 from harness.history.readers import History
+from harness.history.schema import Phase
 
 AROUND = 4
 MOST_OFFSETS = 16
@@ -31,7 +32,10 @@ Row = Mapping[str, int | None]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What one replica or operation says: the value at each offset. `sent` are values it sent without being told where they lie."""
+    """What one replica or operation says: the value at each offset. `sent` are values it sent without being told where they lie.
+
+    `whole`: it has the log from start to end, so that what it lacks is absent.
+    """
 
     title: str
     about: str
@@ -39,18 +43,21 @@ class Line:
     cells: Mapping[int, int | None]
     sent: tuple[int, ...] = ()
     named: bool = False
+    whole: bool = False
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """`offsets` rise. `conflicts`: those with more than one value. `values`: those of the operations the witness names."""
+    """`offsets` rise; `own` are the witness's, `conflicts` those with more than one value. `values`: of the operations it names."""
 
     topic: str
     part: int
     offsets: tuple[int, ...]
     lines: tuple[Line, ...]
     values: frozenset[int] = frozenset()
-    conflicts: frozenset[int] = field(default=frozenset())
+    own: frozenset[int] = frozenset()
+    conflicts: frozenset[int] = frozenset()
 
 
 def excerpts(run: Path, history: History, witnesses: Sequence[Witness]) -> dict[Witness, Excerpt]:
@@ -95,11 +102,11 @@ def _excerpt(run: Path, history: History, witness: Witness, rows: Sequence[Row])
     values = frozenset(row["value"] for row in sends if row["value"] is not None) | (
         frozenset(row["value"] for row in named if row["value"] is not None and row["offset"] == witness.offset)
     )
-    offsets = _chosen_offsets(witness, rows, values)
+    own = _own_offsets(witness, rows, values)
+    offsets = _with_neighbours(own, rows)
     if not offsets:
         return None
-    replicas = list(_replicas(run, witness, offsets))
-    lines = [*replicas, *_operations(history, witness, rows, offsets)]
+    lines = [*_replicas(run, witness, offsets), *_operations(history, witness, rows, offsets, set(own))]
     seen: dict[int, set[int]] = {}
     for line in lines:
         for offset, value in line.cells.items():
@@ -107,51 +114,69 @@ def _excerpt(run: Path, history: History, witness: Witness, rows: Sequence[Row])
                 seen.setdefault(offset, set()).add(value)
     conflicts = frozenset(offset for offset, several in seen.items() if len(several) > 1)
     assert witness.topic is not None and witness.part is not None
-    return Excerpt(witness.topic, witness.part, offsets, tuple(lines), values, conflicts)
+    return Excerpt(witness.topic, witness.part, offsets, tuple(lines), values, frozenset(own), conflicts)
 
 
-def _chosen_offsets(witness: Witness, rows: Sequence[Row], values: frozenset[int]) -> tuple[int, ...]:
-    """The witness's own and where its values lie, then their neighbours, nearest first, while there is room."""
-    centres = [] if witness.offset is None else [witness.offset]
-    centres += sorted({row["offset"] for row in rows if row["offset"] is not None and row["value"] in values})
-    centres = list(dict.fromkeys(centres))[: MOST_OFFSETS // 2]
+def _own_offsets(witness: Witness, rows: Sequence[Row], values: frozenset[int]) -> list[int]:
+    """The witness's own, and where its values lie."""
+    found = [] if witness.offset is None else [witness.offset]
+    found += sorted({row["offset"] for row in rows if row["offset"] is not None and row["value"] in values})
+    return list(dict.fromkeys(found))[: MOST_OFFSETS // 2]
+
+
+def _with_neighbours(own: Sequence[int], rows: Sequence[Row]) -> tuple[int, ...]:
+    """And those about them that somebody knows, nearest first, while there is room."""
     known = {row["offset"] for row in rows if row["offset"] is not None}
-    chosen = dict.fromkeys(centres)
+    chosen = dict.fromkeys(own)
     for step in range(1, AROUND + 1):
-        for centre in centres:
+        for centre in own:
             for offset in (centre - step, centre + step):
                 if offset in known and len(chosen) < MOST_OFFSETS:
                     chosen[offset] = None
     return tuple(sorted(chosen))
 
 
-def _operations(history: History, witness: Witness, rows: Iterable[Row], offsets: Sequence[int]) -> Iterator[Line]:
-    """Those the witness names first, then those that touch its place, in the order of time."""
-    shown = set(offsets)
+def _operations(history: History, witness: Witness, rows: Iterable[Row], offsets: Sequence[int], own: set[int]) -> Iterator[Line]:
+    """All others together first, then each that the witness names or that touches its places, in the order of time."""
     by_op: dict[int, list[Row]] = {}
     for row in rows:
-        if row["op"] is not None and (row["op"] in witness.ops or row["offset"] in shown):
+        if row["op"] is not None and (row["op"] in witness.ops or row["offset"] in offsets):
             by_op.setdefault(row["op"], []).append(row)
-
-    def rank(op: int) -> tuple[bool, bool, int]:
-        here = by_op[op]
-        touches = any(row["offset"] == witness.offset for row in here)
-        return op not in witness.ops, not touches, here[0]["invoked"] or 0
-
-    for op in sorted(sorted(by_op, key=rank)[:MOST_LINES], key=lambda op: (op not in witness.ops, by_op[op][0]["invoked"] or 0)):
-        yield _line(history, op, by_op[op], shown, op in witness.ops)
+    touching = [op for op, here in by_op.items() if not _is_final(history, here[0]) and any(row["offset"] in own for row in here)]
+    alone = sorted({*touching, *(by_op.keys() & set(witness.ops))}, key=lambda op: (op not in witness.ops, by_op[op][0]["invoked"] or 0))
+    others = [row for op, here in by_op.items() for row in here if op not in alone or _is_final(history, row)]
+    yield from _together(history, others, offsets)
+    for op in sorted(alone[:MOST_LINES], key=lambda op: by_op[op][0]["invoked"] or 0):
+        yield _line(history, by_op[op], offsets, op in witness.ops)
 
 
-def _line(history: History, op: int, rows: Sequence[Row], shown: set[int], named: bool) -> Line:
+def _together(history: History, rows: Sequence[Row], offsets: Sequence[int]) -> Iterator[Line]:
+    """One line each for what others were told, polled, and read in the end."""
+    kinds: dict[str, dict[int, int | None]] = {"acknowledged": {}, "polled": {}, "final read": {}}
+    for row in rows:
+        if _word(history, "outcome", row) == "ok" and row["offset"] is not None and row["offset"] in offsets:
+            title = {"send": "acknowledged", "poll": "polled"}.get(str(_word(history, "f", row)))
+            if title:
+                kinds["final read" if _is_final(history, row) else title][row["offset"]] = row["value"]
+    for title, cells in kinds.items():
+        if cells:
+            final = title == "final read"
+            yield Line(title, "from start to end" if final else "by all other operations", "ok", cells, whole=final)
+
+
+def _line(history: History, rows: Sequence[Row], offsets: Sequence[int], named: bool) -> Line:
     first = rows[0]
     function, outcome = _word(history, "f", first), _word(history, "outcome", first)
     time = first["invoked"] if function == "send" or first["completed"] is None else first["completed"]
-    title = "final read" if function == "poll" and first["phase"] == 2 else str(function)
-    cells = {row["offset"]: row["value"] for row in rows if row["offset"] is not None and row["offset"] in shown}
+    title = "final read" if _is_final(history, first) else str(function)
+    cells = {row["offset"]: row["value"] for row in rows if row["offset"] is not None and row["offset"] in offsets}
     untold = tuple(row["value"] for row in rows if row["offset"] is None and row["value"] is not None)
-    error = _word(history, "error", first)
-    about = f"process {first['process']}, {(time or 0) / 1e9:.3f} s" + (f", {error}" if error else "")
-    return Line(title, about, outcome, cells, untold, named)
+    about = f"process {first['process']}, {(time or 0) / 1e9:.3f} s"
+    return Line(title, about, outcome, cells, untold, named, error=_word(history, "error", first))
+
+
+def _is_final(history: History, row: Row) -> bool:
+    return _word(history, "f", row) == "poll" and row["phase"] == Phase.FINAL
 
 
 def _replicas(run: Path, witness: Witness, offsets: Sequence[int]) -> Iterator[Line]:
@@ -163,7 +188,7 @@ def _replicas(run: Path, witness: Witness, offsets: Sequence[int]) -> Iterator[L
     nodes = sorted({row["node"] for row in found})
     for node in nodes:
         cells = {row["offset"]: row["value"] for row in found if row["node"] == node and row["offset"] in offsets}
-        yield Line(node, "replica's log", None, cells)
+        yield Line(node, "replica's log", None, cells, whole=True)
 
 
 def _word(history: History, column: str, row: Row) -> str | None:

@@ -9,26 +9,30 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+import pyarrow as pa  # type: ignore[import-untyped]
+
 from analysis.anomalies import ANOMALIES
 from analysis.findings import Witness
 from analysis.report.excerpt import Excerpt, excerpts
 from analysis.report.html import Child, Html, el
-from analysis.report.pictures import cycle_picture, log_picture
+from analysis.report.pictures import Step, cycle_picture, log_picture
 from analysis.report.source import Source
 from analysis.report.words import count, number, sentence
 from analysis.verdict import Judged
+from harness.history.errors import HistoryError
 
 PICTURES_OF_ONE = 3
 PICTURES = 24
-_RELATION = re.compile(r"\b(ww|wr|rw|realtime)\b")
+_RELATIONS = "ww: stored before; wr: read by; rw: did not see; time: over before the other began."
+_STEP = re.compile(r"T(\d+) is before T(\d+), because (.*?)(?=; T\d+ is before|: a contradiction)")
+_BECAUSE = {"is followed by": "ww", "polled its value": "wr", "was told that": "rw", "was over at": "time"}
 
 
 def found(source: Source) -> Html | None:
     anomalies = source.verdict.anomalies
     if not anomalies:
         return None
-    pictured = _to_draw(anomalies)
-    drawn = excerpts(source.run, source.history, pictured) if source.history else {}
+    drawn = _drawn(source, _to_draw(anomalies))
     return el(
         "section",
         el("h2", "What was seen", id="anomalies-title"),
@@ -36,6 +40,14 @@ def found(source: Source) -> Html | None:
         id="anomalies",
         aria_labelledby="anomalies-title",
     )
+
+
+def _drawn(source: Source, witnesses: list[Witness]) -> dict[Witness, Excerpt]:
+    """None where rows cannot be read again: the sentences stand alone then."""
+    try:
+        return excerpts(source.run, source.history, witnesses) if source.history else {}
+    except (HistoryError, pa.ArrowException, OSError):
+        return {}
 
 
 def _to_draw(anomalies: Mapping[str, Judged]) -> list[Witness]:
@@ -47,7 +59,11 @@ def _anomaly(name: str, judged: Judged, drawn: Mapping[Witness, Excerpt]) -> Htm
     kind, words = ("broken", "✕ error") if judged.errors else ("allowed", "allowed" if not judged.forbidden else "doubtful")
     shown = len(judged.witnesses)
     left = f", {shown} of them shown" if shown < judged.count else ""
-    doubtful = f" {judged.doubtful:,} of them rest on an operation of unknown outcome and are never errors." if judged.doubtful else ""
+    doubtful = (
+        f" {judged.doubtful:,} of them are doubtful: they rest on an unknown outcome, or on the client's own doing."
+        if judged.doubtful
+        else ""
+    )
     return el(
         "article",
         el(
@@ -57,7 +73,7 @@ def _anomaly(name: str, judged: Judged, drawn: Mapping[Witness, Excerpt]) -> Htm
             el("span", count(judged.count, "time") + left, class_="times"),
         ),
         el("p", ANOMALIES[name].definition[0].upper() + ANOMALIES[name].definition[1:] + ".", class_="definition"),
-        el("p", judged.reason + doubtful, class_="reason"),
+        el("p", sentence(judged.reason + doubtful), class_="reason"),
         el("ol", *(_witness(name, witness, drawn.get(witness)) for witness in judged.witnesses), class_="witnesses"),
         class_=f"anomaly {kind}",
         id=f"anomaly-{name}",
@@ -77,10 +93,21 @@ def _picture(name: str, witness: Witness, excerpt: Excerpt | None) -> Html | Non
     if excerpt is not None:
         return el("figure", log_picture(excerpt, witness.sentence), el("figcaption", _caption(excerpt)))
     if ANOMALIES[name].family == "cycles" and 2 <= len(witness.ops) <= 8:
-        labels = _RELATION.findall(witness.sentence)
-        labels = labels if len(labels) == len(witness.ops) else []
-        return el("figure", cycle_picture(witness.ops, labels, witness.sentence))
+        return el("figure", cycle_picture(witness.ops, steps_of(witness), witness.sentence), el("figcaption", _RELATIONS))
     return None
+
+
+def steps_of(witness: Witness) -> list[Step]:
+    """From which operation to which, and why, read from the sentence; where it says nothing, round in their order."""
+    count = len(witness.ops)
+    steps = [(int(before) - 1, int(after) - 1, _relation(why)) for before, after, why in _STEP.findall(witness.sentence)]
+    if steps and all(before < count and after < count for before, after, _ in steps):
+        return steps
+    return [(place, (place + 1) % count, "") for place in range(count)]
+
+
+def _relation(why: str) -> str:
+    return next((name for words, name in _BECAUSE.items() if words in why), "")
 
 
 def _caption(excerpt: Excerpt) -> Html:

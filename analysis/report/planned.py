@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from analysis.report.html import Html, el
 from analysis.report.source import Source
+from analysis.report.words import count
 
 
 def planned(source: Source) -> Html:
@@ -30,7 +31,7 @@ def _facts(source: Source) -> dict[str, str]:
         "system": str(settings.get("system", "")),
         "nodes": f"{settings['nodes']} ({settings.get('nodes_kind', '')})" if "nodes" in settings else "",
         "seed": str(plan.seed) if plan else "",
-        "rows": f"{history.rows:,} in {len(history.files)} files" if history else "not readable again",
+        "rows": f"{history.rows:,} in {count(len(history.files), 'file')}" if history else "not readable again",
     }
     return {name: value for name, value in found.items() if value}
 

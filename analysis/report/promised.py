@@ -5,6 +5,7 @@ from __future__ import annotations
 from analysis.anomalies import ANOMALIES
 from analysis.report.html import Child, Html, el
 from analysis.report.source import Source
+from analysis.report.words import sentence
 from analysis.settled import Setting
 from analysis.verdict import Verdict
 
@@ -13,7 +14,7 @@ _SOURCES = {"recorded": "recorded with the run", "stated": "stated for this chec
 
 def promised(source: Source) -> Html:
     verdict = source.verdict
-    found = [name for name in ANOMALIES if name in verdict.anomalies]
+    found = list(verdict.anomalies)
     others = [name for name in ANOMALIES if name not in verdict.anomalies]
     rules = "Jepsen's rules" if verdict.promises.rules == "jepsen" else "Highwater's rules"
     return el(
@@ -51,6 +52,8 @@ def _row(verdict: Verdict, name: str) -> Html:
     seen = "—" if judged is None else f"{judged.count:,}" + (f" ({judged.doubtful:,} doubtful)" if judged.doubtful else "")
     if judged and judged.errors:
         status: Child = el("span", "✕ error", class_="tag broken")
+    elif judged and ruling.forbidden:
+        status = el("span", "all doubtful", class_="tag forbidden")
     elif ruling.forbidden:
         status = el("span", "forbidden", class_="tag forbidden")
     else:
@@ -60,5 +63,5 @@ def _row(verdict: Verdict, name: str) -> Html:
         el("th", title, el("div", ANOMALIES[name].definition, class_="definition"), scope="row"),
         el("td", seen, class_="count"),
         el("td", status),
-        el("td", ruling.reason),
+        el("td", sentence(ruling.reason)),
     )

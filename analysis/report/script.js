@@ -1,5 +1,5 @@
 "use strict";
-// Two things a page without a script could not do: charts, and a choice between light and dark that is remembered.
+// What a page without a script could not do: charts, a choice of light or dark that is remembered, and pictures that begin at the point.
 (() => {
   const root = document.documentElement;
   const button = document.getElementById("theme");
@@ -24,9 +24,10 @@
         paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "x unified", dragmode: narrow ? false : "zoom",
         font: { color: "var:--soft", family: getComputedStyle(document.body).fontFamily, size: 12 },
         hoverlabel: { bgcolor: "var:--card", bordercolor: "var:--rule", font: { color: "var:--ink" } },
-        margin: { l: 10, r: 10, t: 18, b: 10 }, legend: { orientation: "h", y: -0.28, x: 0 }, height: narrow ? 260 : 300,
+        margin: { l: 10, r: 10, t: 18, b: 10 }, legend: { orientation: "h", y: -0.12, yanchor: "top", x: 0 }, height: narrow ? 260 : 300,
       });
-      Plotly.react(`chart-${name}`, colours(figure.data), layout, { responsive: true, displaylogo: false, displayModeBar: false });
+      layout.width = document.getElementById(`chart-${name}`).clientWidth;
+      Plotly.react(`chart-${name}`, colours(figure.data), layout, { displaylogo: false, displayModeBar: false });
     }
   };
   const show = () => { button.textContent = isDark() ? "Switch to light" : "Switch to dark"; draw(); };
@@ -34,5 +35,13 @@
   if (["light", "dark"].includes(recall())) root.dataset.theme = recall();
   button.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; remember(root.dataset.theme); show(); });
   asked.addEventListener("change", show);
+  const centre = () => {
+    for (const log of document.querySelectorAll(".log")) {
+      log.scrollLeft = log.dataset.centre - (log.clientWidth - log.firstChild.getBoundingClientRect().width) / 2;
+    }
+  };
+  let width = 0;
+  const charts = document.getElementById("charts");
+  new ResizeObserver(() => { if (charts.clientWidth !== width) { width = charts.clientWidth; centre(); draw(); } }).observe(charts);
   show();
 })();

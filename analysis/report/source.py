@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from analysis.material import read_material
 from analysis.metrics import Measures
 from analysis.verdict import Verdict
-from harness.history.beside import Fault, read_rows
+from harness.history.beside import Fault
 from harness.history.errors import HistoryError
-from harness.history.plan import PLAN_FILE, Plan, read_plan
-from harness.history.readers import History, open_history
+from harness.history.plan import Plan
+from harness.history.readers import History
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,9 @@ class Source:
 
 
 def source_of(run: Path, verdict: Verdict, measures: Measures, name: str | None = None) -> Source:
-    plan = read_plan(run) if (run / PLAN_FILE).exists() else None
+    """What is malformed is as if it were not there: the verdict says so, and the report must still be written."""
     try:
-        history = open_history(run)
+        material = read_material(run)
     except HistoryError:
-        history = None
-    return Source(run, name or run.resolve().name, verdict, measures, tuple(read_rows(run, Fault)), plan, history)
+        return Source(run, name or run.resolve().name, verdict, measures, (), None, None)
+    return Source(run, name or run.resolve().name, verdict, measures, material.faults, material.plan, material.history)

@@ -79,11 +79,12 @@ def _fault(fault: Fault, effect: Effect | None) -> Html:
 def _effect(effect: Effect) -> Html:
     if not effect.partitions:
         return el("p", "Every partition that was written to kept acknowledging.", class_="effect")
-    recovery = (
-        "service had not returned when the history ended"
-        if effect.recovery is None
-        else f"recovery {seconds(effect.recovery / 1e9)} after its end"
-    )
+    if effect.recovery is None:
+        recovery = "service had not returned when the history ended"
+    else:
+        recovery = (
+            f"all had it again {seconds(effect.recovery / 1e9)} after its end" if effect.recovery else "all had it again before its end"
+        )
     partitions = "1 partition" if effect.partitions == 1 else f"{effect.partitions} partitions"
     return el("p", f"{partitions} without service, at most for {seconds(effect.unavailable / 1e9)}; {recovery}.", class_="effect")
 

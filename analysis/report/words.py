@@ -7,7 +7,7 @@ import re
 from analysis.report.html import Child, Html, el, join
 
 _WORKER_BITS = 40
-_LONG = re.compile(r"\d{13,19}")
+_SPECIAL = re.compile(r"`([^`]+)`|\b\d{13,19}\b")
 
 
 def short(number: int) -> str:
@@ -17,11 +17,11 @@ def short(number: int) -> str:
 
 
 def sentence(text: str) -> Html:
-    """Long numbers in it shortened, each whole in its title."""
+    """Long numbers in it shortened, each whole in its title; what is in backquotes set as code."""
     parts: list[Child] = []
     end = 0
-    for match in _LONG.finditer(text):
-        parts += [text[end : match.start()], number(int(match[0]))]
+    for match in _SPECIAL.finditer(text):
+        parts += [text[end : match.start()], el("code", match[1]) if match[1] else number(int(match[0]))]
         end = match.end()
     return join(parts, text[end:])
 

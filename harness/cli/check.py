@@ -35,8 +35,7 @@ def main(argv: Sequence[str]) -> int:
         options = SparkOptions(given.master or LOCAL, given.memory)
         codes = []
         with Analysis(options, _progress(quiet=given.quiet or given.json)) as analysis:
-            for source in sources:
-                verdict = analysis.judge(source, question)
+            for source, verdict in analysis.judge(sources, question):
                 _print(given, source, verdict)
                 codes.append(exit_code(verdict))
     except HistoryError as problem:

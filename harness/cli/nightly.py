@@ -57,8 +57,8 @@ def _seconds(text: str) -> float:
 def _parser() -> Parser:
     parser = Parser(
         prog="highwater nightly",
-        description="Run a suite of scenarios, seeds that failed before first, then what is longest unproven, within a budget of time. It goes "
-        "on after a failure, keeps what failed and thins out what passed.",
+        description="Run a suite of scenarios, seeds that failed before first, then what is longest unproven, within a budget of time. "
+        "It goes on after a failure, keeps what failed and thins out what passed.",
     )
     parser.add_argument("suite", nargs="?", default="default", metavar="SUITE", help="name or TOML file (default: every scenario there is)")
     parser.add_argument("--budget", type=_seconds, default=1800.0, metavar="TIME", help="as 90s, 30m or 8h (default 30m)")

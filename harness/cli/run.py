@@ -1,4 +1,4 @@
-"""`./highwater run`: from a scenario to a history, on a cluster that is deployed, driven, broken, healed and taken away again."""
+"""`./highwater run`: from a scenario to a verdict, by a cluster that is deployed, driven, broken, healed and taken away again."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.cli.arguments import Parser
-from harness.errors import UserMistake
+from harness.errors import DONE, EnvironmentFault, UserMistake
 
 if TYPE_CHECKING:
-    from harness.run import Prepared
+    from harness.run import Prepared, RunOutcome
     from harness.run.display import Display
 
 DEFAULT = "default"
@@ -36,7 +36,26 @@ def main(argv: Sequence[str]) -> int:
             display.line(f"results: {_shown(outcome.folder)}")
         finally:
             display.close()
-    return outcome.exit_code
+    if arguments.no_check or outcome.interrupted:
+        print("counts are no verdict: `./highwater check` gives one", flush=True)
+        return outcome.exit_code
+    return _judge(outcome)
+
+
+def _judge(outcome: RunOutcome) -> int:
+    """The verdict on the history; where that is sound, what was doubtful about the run itself still keeps it from being one."""
+    from analysis import judge
+    from analysis.spark import SparkTrouble
+    from harness.cli.check import exit_code
+    from harness.cli.verdict_text import summary
+
+    try:
+        verdict = judge(outcome.folder, progress=lambda text: print(f"  {text}", file=sys.stderr, flush=True))
+    except SparkTrouble as problem:
+        raise EnvironmentFault(f"{problem}; the run is saved, `./highwater check {_shown(outcome.folder)}` looks at it again") from problem
+    print(summary(_shown(outcome.folder), verdict), flush=True)
+    code = exit_code(verdict)
+    return outcome.exit_code if code == DONE else code
 
 
 def _prepared(arguments: argparse.Namespace, results: Path) -> Prepared:
@@ -81,13 +100,14 @@ def _parser() -> Parser:
 
     parser = Parser(
         prog="highwater run",
-        description="Deploy a cluster, drive real clients at it, inject faults, record everything, and leave nothing behind. "
+        description="Deploy a cluster, drive real clients at it, inject faults, record everything, check it, and leave nothing behind. "
         "Ctrl-C ends it in order, twice at once.",
     )
     parser.add_argument("scenario", nargs="?", metavar="SCENARIO", help=f"name or TOML file (default `{DEFAULT}`; `./highwater scenarios`)")
     parser.add_argument("--again", metavar="RUN", help="the plan of an earlier run once more: its folder, its id, or `latest`")
     parser.add_argument("--same-nodes", action="store_true", help="with --again: each fault strikes the nodes it found then")
     parser.add_argument("--results", metavar="DIR", help="where runs are kept (default: results/ of this project)")
+    parser.add_argument("--no-check", action="store_true", help="record only: end with counts instead of a verdict")
     parser.add_argument("--quiet", action="store_true", help="plain lines on a terminal, too")
     add_flags(parser)
     return parser

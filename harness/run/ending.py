@@ -1,4 +1,4 @@
-"""How a run ends while nobody judges its history: with counts, and the words that they are no verdict.
+"""What a run tells before anybody has judged its history: counts.
 
 Counted from the files, a bucket at a time: a value's send and its reads lie in the same bucket, so what was acknowledged and never read
 is known without holding more than one.
@@ -44,7 +44,6 @@ def end_run(outcome: RunOutcome, display: Display) -> RunOutcome:
     display.line(f"{found.reads:,} messages read; {found.never_read:,} acknowledged and never read")
     for doubt in outcome.doubts:
         display.line(f"cannot tell: {doubt}")
-    display.line("counts are no verdict: the history has not been checked")
     return outcome
 
 

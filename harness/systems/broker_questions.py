@@ -16,8 +16,8 @@ from harness.nodes.namespaces import NamespaceNode
 from harness.systems.system import ClockError, Seen
 
 PATIENCE = 2.0
-_SAMPLES = 40
-_NARROW = 0.002
+SAMPLES = 40
+NARROW = 0.002
 _COMMAND_PATIENCE = 20.0
 
 _ASK_HEALTH = """
@@ -114,7 +114,7 @@ def run_program(node: Node, program: str, *arguments: object, timeout: float = _
 
 def ask_health(node: Node, http_port: int, *, precise: bool = False) -> Health | None:
     """None where nothing answers, or not in time, or no sense. `precise`: asked again until the clock is known to two milliseconds."""
-    out = run_program(node, _ASK_HEALTH, node.address, http_port, _SAMPLES if precise else 1, _NARROW, PATIENCE)
+    out = run_program(node, _ASK_HEALTH, node.address, http_port, SAMPLES if precise else 1, NARROW, PATIENCE)
     if out is None:
         return None
     try:
@@ -127,8 +127,13 @@ def ask_health(node: Node, http_port: int, *, precise: bool = False) -> Health |
 
 def ask_metadata(node: Node, port: int) -> Metadata | None:
     """What the node's own broker knows; nothing where it does not answer."""
-    out = run_program(node, _ASK, node.address, port, _metadata_request().hex(), PATIENCE)
+    out = ask(node, port, _metadata_request())
     return None if out is None else _Answer(out[8:]).metadata()
+
+
+def ask(node: Node, port: int, request: bytes, *, patience: float = PATIENCE) -> bytes | None:
+    """The answer of the node's own broker to a whole request, with its length in front; nothing where none comes."""
+    return run_program(node, _ASK, node.address, port, request.hex(), patience, timeout=patience + _COMMAND_PATIENCE)
 
 
 def find_process(node: Node, argument: str) -> Seen | None:

@@ -23,8 +23,11 @@ def create_system(name: str, nodes: Nodes, *, plugin: Path | None = None, kafka_
         from harness.systems.highwater_system import HighwaterSystem
 
         return HighwaterSystem(nodes, plugin=plugin)
-    reason = refusal(name, nodes.kind, kafka_home=kafka_home)
-    raise UserMistake(reason or f"there is no system {name}")
+    if name == "kafka":
+        from harness.systems.kafka_system import KafkaSystem
+
+        return KafkaSystem(nodes, kafka_home=kafka_home)
+    raise UserMistake(_unknown(name))
 
 
 def refusal(name: str, nodes_kind: str, *, kafka_home: Path | None = None) -> str | None:
@@ -32,5 +35,11 @@ def refusal(name: str, nodes_kind: str, *, kafka_home: Path | None = None) -> st
     if name == "highwater":
         return None
     if name == "kafka":
-        return f"Kafka on nodes of the kind {nodes_kind} is not there yet; take the system highwater"
+        from harness.systems.kafka_files import missing
+
+        return missing(kafka_home, copied=nodes_kind != "namespaces")
+    return _unknown(name)
+
+
+def _unknown(name: str) -> str:
     return f"there is no system {name} that can be deployed; there are {', '.join(SYSTEMS)}"

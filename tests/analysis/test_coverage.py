@@ -108,6 +108,12 @@ def test_what_the_faults_show():
     assert {wild[name] for name in ("leader-struck", "controller-struck", "faults-overlapped")} == {"reached"}
 
 
+def test_what_brokers_tell_while_they_are_shut_down_is_no_state_of_the_run():
+    events = [told("leader-changed", 1, 0), told("isr-shrunk", 1, 9)]
+    assert assess([], events, [], "all", until=5)["isr-shrunk"]["state"] == "not reached"
+    assert assess([], events, [], "all", until=9)["isr-shrunk"]["state"] == "reached"
+
+
 def test_counts_of_several_tasks_add_up():
     found = assess([Counter({"send-unknown": 2}), Counter({"send-unknown": 3})], [], [], "all")
     assert found["send-unknown"] == {"state": "reached", "count": 5}

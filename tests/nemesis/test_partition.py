@@ -75,7 +75,7 @@ def test_a_node_is_cut_from_the_others_until_it_is_healed(nodes, system, nemesis
         assert struck.end()[0].state == PROVEN
         assert wires.arrives(first, second) and wires.arrives(second, first)
         assert all(node.network.rules() == frozenset() for node in nodes.everyone)
-    fill(nodes, system, "made-after-the-heal", 2, replicas=2)
+    fill(nodes, system, "made-after-the-heal", 2)
 
 
 def test_one_direction_is_cut(nodes, nemesis):

@@ -1,4 +1,5 @@
 import json
+import pickle
 from collections import Counter
 from dataclasses import replace
 
@@ -78,6 +79,13 @@ def test_tasks_may_run_in_any_order_and_twice(tmp_path):
     synthesise(tmp_path / "a", 20_000, {"phantom": 1}, 5, partitions=3, each=backwards_twice)
     synthesise(tmp_path / "b", 20_000, {"phantom": 1}, 5, partitions=3)
     assert rows_of(tmp_path / "a") == rows_of(tmp_path / "b")
+
+
+def test_a_task_may_be_sent_to_another_process(tmp_path):
+    plan = plan_history(20_000, {"lost": 1}, 5, partitions=3)
+    history_directory(tmp_path / "run").mkdir(parents=True)
+    pickle.loads(pickle.dumps(WriteFile(plan, tmp_path / "run")))(0)
+    assert open_history(tmp_path / "run").rows == 20_000
 
 
 def test_finals_say_that_every_partition_was_read_to_its_end(tmp_path):

@@ -13,6 +13,7 @@ MINUTE = 60.0
 
 _LOAD = "--topics 2 --partitions 2 --rate 300 --workers 2 --senders 2 --pollers 1 --live-partitions 3 --writes-per-partition 1000"
 SMALL = [*_LOAD.split(), *["--warm-up", "1", "--recovery", "100", "--seed", "7"]]
+UNCHECKED = [*SMALL, "--no-check"]
 
 
 class RunProcess:
@@ -20,14 +21,17 @@ class RunProcess:
 
     def __init__(self, results: Path, *arguments: str, command: Sequence[str] = ("run",)) -> None:
         program = [sys.executable, "-m", "harness.cli", *command, *arguments, "--results", str(results)]
-        self.results = results
+        self.results, self.arguments = results, arguments
         self.process = subprocess.Popen(
             program, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
         )
         self.said: list[str] = []
+        self._ended = False
 
     def until(self, words: str) -> None:
-        """Until a line has these words; a process that ended instead is shown."""
+        """Until a line has these words, if none had before; a process that ended instead is shown."""
+        if words in self.text:
+            return
         assert self.process.stdout
         for line in self.process.stdout:
             self.said.append(line)
@@ -38,9 +42,10 @@ class RunProcess:
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
-    def end(self) -> int:
-        out, _ = self.process.communicate(timeout=2 * MINUTE)
-        self.said.append(out)
+    def end(self, patience: float = 4 * MINUTE) -> int:
+        if not self._ended:
+            self._ended = True
+            self.said.append(self.process.communicate(timeout=patience)[0])
         return self.process.returncode
 
     def __enter__(self) -> "RunProcess":

@@ -12,7 +12,7 @@ from harness.nodes.namespaces import NamespaceNetwork
 from harness.run import prepare, run_scenario
 from harness.run.display import PlainLines
 from harness.scenarios import resolve
-from tests.harness.run.running import SMALL, RunProcess, eventually, mounts_in, processes_in
+from tests.harness.run.running import UNCHECKED, RunProcess, eventually, mounts_in, processes_in
 
 pytestmark = pytest.mark.usefixtures("namespaces")
 
@@ -40,7 +40,7 @@ def test_a_fault_that_did_nothing_behind_its_own_back_is_unproven_and_nobody_can
 def test_ctrl_c_heals_and_collects_and_leaves_nothing(tmp_path, phase):
     """`collect` is not interrupted any more: it is what an interruption leads to."""
     faults = "kill@n1/at=0/lasts=3,pause@n2/at=0/lasts=3,partition:one@n3/at=0/lasts=3"
-    with RunProcess(tmp_path, *SMALL, "--time-limit", "4", "--fault", faults) as run:
+    with RunProcess(tmp_path, *UNCHECKED, "--time-limit", "4", "--fault", faults) as run:
         run.until(f"s  {phase}")
         if phase == "run:":
             run.until("fault 1: kill on n1")
@@ -59,7 +59,7 @@ def test_ctrl_c_heals_and_collects_and_leaves_nothing(tmp_path, phase):
 
 @pytest.mark.long
 def test_a_second_ctrl_c_leaves_at_once_and_says_how_to_clean(tmp_path):
-    with RunProcess(tmp_path, *SMALL, "--fault", "kill@n1/at=0/lasts=50") as run:
+    with RunProcess(tmp_path, *UNCHECKED, "--fault", "kill@n1/at=0/lasts=50") as run:
         run.until("fault 1: kill on n1")
         run.signal(signal.SIGINT)
         run.until("interrupted")
@@ -74,7 +74,7 @@ def test_a_second_ctrl_c_leaves_at_once_and_says_how_to_clean(tmp_path):
 
 
 def test_what_a_killed_harness_left_is_cleaned_its_history_saved_and_a_living_run_s_is_not_touched(tmp_path):
-    with RunProcess(tmp_path, *SMALL, "--fault", "none") as run:
+    with RunProcess(tmp_path, *UNCHECKED, "--fault", "none") as run:
         run.until("run: 60 s")
         run.until("run; ")
         with RunProcess(tmp_path, command=["clean"]) as cleaning:
