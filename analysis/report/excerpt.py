@@ -107,6 +107,8 @@ def _excerpt(run: Path, history: History, witness: Witness, rows: Sequence[Row])
     if not offsets:
         return None
     lines = [*_replicas(run, witness, offsets), *_operations(history, witness, rows, offsets, set(own))]
+    if not lines:
+        return None
     seen: dict[int, set[int]] = {}
     for line in lines:
         for offset, value in line.cells.items():
