@@ -71,11 +71,11 @@ def _overlaps(piece: Time, times: Column) -> bool:
 def _tell(log: Log, piece: Time) -> Witness:
     begin, end = _under_way(log)
     waiting = log.sends[(begin < piece[1]) & (end > piece[0])]
-    longest = int(waiting[np.argmax(log.rows["completed"][waiting] - log.rows["invoked"][waiting])])
-    sends = "1 send was" if len(waiting) == 1 else f"{len(waiting)} sends were"
+    first = int(waiting[np.argmin(log.rows["invoked"][waiting])])
+    sends = "1 send" if len(waiting) == 1 else f"{len(waiting)} sends"
     gap = f"from {seconds(piece[0])} to {seconds(piece[1])}, for {seconds(piece[1] - piece[0])}"
-    sentence = f"No send was acknowledged {gap}, though service was promised and {sends} under way, among them that of {who(log, longest)}."
-    return witness(log, sentence, (piece[0],), (longest,))
+    sentence = f"No send was acknowledged {gap}, though service was promised and asked for by {sends}, first by {who(log, first)}."
+    return witness(log, sentence, (piece[0],), (first,))
 
 
 CHECKS = (Check(("unavailable",), ("f", "outcome", "value"), unavailable),)

@@ -54,10 +54,7 @@ CIRCLES = (
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Dependencies and the operations they join. `place` is a number in `names`; `over` is NEVER where an operation was not ok.
-
-    An operation's `kinds` are those of all its dependencies, also of such as are not here.
-    """
+    """Dependencies and the operations they join. `place` is a number in `names`; `over` is NEVER where an operation was not ok."""
 
     names: tuple[str, ...]
     edges: dict[str, Column]
@@ -93,16 +90,16 @@ class _Graph:
         """Of a kind, each as the numbers of its operations, by the smallest."""
         chosen = self.edges[(self.kind[self.edges] & circle.may) != 0]
         source, target = self.source[chosen], self.target[chosen]
-        takes_part = (self.found.operations["kinds"] & circle.may) != 0
         count = len(self.op)
         if circle.may & REALTIME:
-            moments, real_source, real_target = self.real_time(np.flatnonzero(takes_part))
+            moments, real_source, real_target = self.real_time(np.arange(count))
             source, target = np.concatenate((source, real_source)), np.concatenate((target, real_target))
             count += moments
         matrix = coo_array((np.ones(len(source), np.bool_), (source, target)), shape=(count, count))
         _, labels = connected_components(matrix.tocsr(), directed=True, connection="strong")
         label = labels[: len(self.op)].astype(np.int64)
-        return _members(label, self._is_of(circle, label, chosen))
+        inner = chosen[label[self.source[chosen]] == label[self.target[chosen]]]
+        return _members(label, self._is_of(circle, label, inner), np.union1d(self.source[inner], self.target[inner]))
 
     def closed_by_one(self, component: Column) -> bool:
         """Whether an rw edge in it closes a circle with ww and wr alone."""
@@ -121,7 +118,7 @@ class _Graph:
                 f"{len(component)} operations from op {smallest} to op {int(self.op[component[-1]])} depend on each other in a circle."
             )
             return Witness(sentence, (smallest,), (smallest,))
-        way = _shortest_way(self, circle, component)
+        way = _from_smallest(_shortest_way(self, circle, component))
         label = {number: f"T{place}" for place, number in enumerate(dict.fromkeys(number for number, _ in way), 1)}
         who = ", ".join(f"{name} is {self._who(number)}" for number, name in label.items())
         steps = []
@@ -142,10 +139,9 @@ class _Graph:
         target = np.concatenate((base + np.searchsorted(moments, self.over[ok]), base + line + 1, operations[late]))
         return len(moments), source, target
 
-    def _is_of(self, circle: Circle, label: Column, chosen: Column) -> Mask:
+    def _is_of(self, circle: Circle, label: Column, inner: Column) -> Mask:
         """Of each component: it has what the kind needs."""
         found: Mask = np.bincount(label) > 1
-        inner = chosen[label[self.source[chosen]] == label[self.target[chosen]]]
         for kind in (WW, WR, RW):
             if circle.needs & kind:
                 has = np.zeros(len(found), np.bool_)
@@ -212,6 +208,11 @@ def _shortest_way(graph: _Graph, circle: Circle, component: Column) -> list[Step
     return way
 
 
+def _from_smallest(way: list[Step]) -> list[Step]:
+    at = min(range(len(way)), key=lambda place: way[place][0])
+    return way[at:] + way[:at]
+
+
 def _states(graph: _Graph, circle: Circle, component: Column) -> nx.DiGraph[tuple[int, int]]:
     """An anti-dependency that closes a circle alone is not met again on the way."""
     states: nx.DiGraph[tuple[int, int]] = nx.DiGraph()
@@ -231,9 +232,9 @@ def _states(graph: _Graph, circle: Circle, component: Column) -> nx.DiGraph[tupl
     return states
 
 
-def _members(label: Column, chosen: Mask) -> list[Column]:
-    """The operations of each chosen component, by the smallest."""
-    numbers = np.flatnonzero(chosen[label])
+def _members(label: Column, chosen: Mask, dependent: Column) -> list[Column]:
+    """The operations of each chosen component, by the smallest; not those that only real time put there."""
+    numbers = dependent[chosen[label[dependent]]]
     order = order_of(label[numbers])
     numbers = numbers[order]
     edges = np.flatnonzero(np.diff(label[numbers])) + 1

@@ -45,14 +45,11 @@ class Spans:
 
 
 def spans(log: Log) -> Spans | None:
-    """What one partition adds; None where nothing depends on anything."""
-    found = Dependencies(log)
-    if len(found.source) == 0:
+    """What one partition adds; None where nothing is known to lie in it."""
+    if len(log.pairs.number) == 0:
         return None
-    source, target = moment(log, found.source), moment(log, found.target)
-    back = np.flatnonzero(target <= source)
-    stretches = together(np.stack((target[back], source[back]), axis=1))
-    return Spans(found.compound, NONE if found.compound else together(found.arcs()), stretches)
+    found = Dependencies(log)
+    return Spans(found.compound, NONE if found.compound else together(found.arcs()), together(found.stretches()))
 
 
 def join_spans(found: Sequence[Spans]) -> Spans:
@@ -62,20 +59,18 @@ def join_spans(found: Sequence[Spans]) -> Spans:
 
 
 def edges(log: Log, within: Spans) -> Edges | None:
-    """The dependencies inside the spans, and the operations in them, also those whose dependencies lead out."""
+    """The dependencies inside the spans, and the operations they join."""
+    if len(log.pairs.number) == 0 or len(within) == 0:
+        return None
     found = Dependencies(log)
-    if len(found.source) == 0 or len(within) == 0:
-        return None
+    source, target, kind = found.all
     marked = _inside(log, found, within)
-    chosen = np.flatnonzero(marked[found.source] & marked[found.target])
-    ends = np.concatenate((found.source, found.target))
-    kinds = np.concatenate((found.kind, found.kind))
-    kept = np.flatnonzero(marked[ends])
-    if len(kept) == 0:
+    chosen = np.flatnonzero(marked[source] & marked[target])
+    if len(chosen) == 0:
         return None
-    columns = {"source": log.rows["op"][found.source[chosen]], "target": log.rows["op"][found.target[chosen]], "kind": found.kind[chosen]}
+    columns = {"source": log.rows["op"][source[chosen]], "target": log.rows["op"][target[chosen]], "kind": kind[chosen]}
     columns |= found.evidence(chosen) | {"place": np.zeros(len(chosen), np.int64)}
-    return Edges((f"{log.rows.topic}-{log.rows.part}",), columns, _operations(log, ends[kept], kinds[kept]))
+    return Edges((f"{log.rows.topic}-{log.rows.part}",), columns, _operations(log, np.concatenate((source[chosen], target[chosen]))))
 
 
 def join_edges(found: Sequence[Edges]) -> Edges:
@@ -95,7 +90,7 @@ def _inside(log: Log, found: Dependencies, within: Spans) -> Mask:
     """Of each row: its operation may be a part of a circle."""
     marked = np.zeros(len(log.rows), np.bool_)
     if within.compound:
-        ends = np.concatenate((found.source, found.target))
+        ends = np.concatenate(found.all[:2])
         marked[ends] = inside(within.times, moment(log, ends))
     else:
         marked[log.writer] = touches(within.times, found.begun, found.over)
@@ -103,23 +98,19 @@ def _inside(log: Log, found: Dependencies, within: Spans) -> Mask:
     return marked
 
 
-def _operations(log: Log, rows: Column, kinds: Column) -> dict[str, Column]:
-    completed = ended(log, rows)
+def _operations(log: Log, rows: Column) -> dict[str, Column]:
     columns = {name: log.rows[name][rows].astype(np.int64) for name in ("op", "process", "invoked")}
-    return _once(columns | {"over": completed, "kinds": kinds})
+    return _once(columns | {"over": ended(log, rows)})
 
 
 def _once(operations: dict[str, Column]) -> dict[str, Column]:
-    """A row an operation, with all kinds of dependencies it has."""
+    """A row an operation."""
     order = order_of(operations["op"])
     op = operations["op"][order]
-    if len(op) == 0:
-        return operations
     first = np.concatenate(([0], np.flatnonzero(op[1:] != op[:-1]) + 1))
     return {
         "op": op[first],
         "process": operations["process"][order[first]],
         "invoked": np.minimum.reduceat(operations["invoked"][order], first),
         "over": np.maximum.reduceat(operations["over"][order], first),
-        "kinds": np.bitwise_or.reduceat(operations["kinds"][order], first),
     }

@@ -25,26 +25,43 @@ NEVER = np.iinfo(np.int64).max
 
 
 class Dependencies:
-    """Of one partition. `source` and `target` are rows, `kind` is WW, WR or RW; self-dependencies are left out."""
+    """Of one partition. Rows stand for operations."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
-        parts = (self._overwriting(), self._reading(), self._missing())
-        source, target, kind = (np.concatenate([part[column] for part in parts]) for column in range(3))
-        other = log.rows["op"][source] != log.rows["op"][target]
-        self.source, self.target, self.kind = source[other], target[other], kind[other]
+
+    @cached_property
+    def all(self) -> tuple[Column, Column, Column]:
+        """Source, target, and kind (WW, WR or RW), without what depends on itself."""
+        parts = (self._overwriting, self._reading, self._missing)
+        source, target = (np.concatenate([part[column] for part in parts]) for column in range(2))
+        kind = np.repeat((WW, WR, RW), [len(part[0]) for part in parts])
+        other = self.log.rows["op"][source] != self.log.rows["op"][target]
+        return source[other], target[other], kind[other]
+
+    def stretches(self) -> Column:
+        """Times covered by dependencies that run back: rows of start and end. One on oneself covers a moment, which is no matter."""
+        log, line = self.log, self._line
+        sent = moment(log, log.writer)
+        known = np.flatnonzero((line[:-1] < log.sent_count) & (line[1:] < log.sent_count))
+        number, polls = self._polled
+        pairs = [(sent[line[known]], sent[line[known + 1]]), (sent[number], moment(log, polls))]
+        pairs.append((moment(log, self._missing[0]), moment(log, self._missing[1])))
+        found = [np.stack((after[back], before[back]), axis=1) for before, after in pairs for back in [np.flatnonzero(after <= before)]]
+        return np.concatenate(found)
 
     @cached_property
     def compound(self) -> bool:
         """An operation may send twice, send and poll, or be told of an end: then the shape of the dependencies tells nothing."""
-        rows, sends = self.log.rows, self.log.sends
-        several = (rows["micro"][sends] > 0).any() or not changes(rows["op"][sends]).all()
-        again = len(np.unique(self._line)) != len(self._line)
+        log, rows = self.log, self.log.rows
+        several = (rows["micro"][log.sends] > 0).any() or not changes(rows["op"][log.sends]).all()
+        again = (np.bincount(self._line) > 1).any()
         return bool(several or again or (rows["kind"] == Kind.TXN).any() or (rows["f"] == Function.END).any())
 
     def evidence(self, chosen: Column) -> dict[str, Column]:
         """What shows these dependencies: the value and offset of the one, and of the next where there is one."""
-        log, source, target, kind = self.log, self.source[chosen], self.target[chosen], self.kind[chosen]
+        log = self.log
+        source, target, kind = (column[chosen] for column in self.all)
         value, next_value = log.rows["value"][source], log.rows["value"][target]
         offset = np.where(kind == WW, self._lies(source), np.where(kind == WR, log.rows["offset"][target], log.rows["offset"][source]))
         return {"value": value, "offset": offset, "next_value": next_value, "next_offset": self._lies(target)}
@@ -68,9 +85,8 @@ class Dependencies:
         """Of each value sent: the earliest ok completion of its send, of its readers and of all behind it on the line."""
         log = self.log
         found = ended(log, log.writer)
-        number = log.pairs.number[log.pairs.of_poll]
-        polls = np.flatnonzero(number < log.sent_count)
-        np.minimum.at(found, number[polls], ended(log, log.polls[polls]))
+        number, polls = self._polled
+        np.minimum.at(found, number, ended(log, polls))
         line = self._line[self._line < log.sent_count][::-1]
         found[line] = np.minimum.accumulate(found[line])
         return found
@@ -107,17 +123,30 @@ class Dependencies:
         lies = log.pairs.offset[log.owns]
         return np.where((log.sends[at] == rows) & (place != UNKNOWN), lies[place], MISSING)
 
-    def _overwriting(self) -> tuple[Column, Column, Column]:
+    @cached_property
+    def _polled(self) -> tuple[Column, Column]:
+        """Numbers of values that somebody sent and somebody polled, with the rows of the polls."""
+        log = self.log
+        number = log.pairs.number[log.pairs.of_poll]
+        if len(log.values) == log.sent_count:
+            return number, log.polls
+        sent = np.flatnonzero(number < log.sent_count)
+        return number[sent], log.polls[sent]
+
+    @property
+    def _overwriting(self) -> tuple[Column, Column]:
         line, log = self._line, self.log
         both = np.flatnonzero((line[:-1] < log.sent_count) & (line[1:] < log.sent_count))
-        return log.writer[line[both]], log.writer[line[both + 1]], np.full(len(both), WW)
+        return log.writer[line[both]], log.writer[line[both + 1]]
 
-    def _reading(self) -> tuple[Column, Column, Column]:
-        number = self.log.pairs.number[self.log.pairs.of_poll]
-        sent = np.flatnonzero(number < self.log.sent_count)
-        return self.log.writer[number[sent]], self.log.polls[sent], np.full(len(sent), WR)
+    @property
+    def _reading(self) -> tuple[Column, Column]:
+        number, polls = self._polled
+        return self.log.writer[number], polls
 
-    def _missing(self) -> tuple[Column, Column, Column]:
+    @cached_property
+    def _missing(self) -> tuple[Column, Column]:
+        """Rows that told of an end, and the writers of what follows there."""
         log = self.log
         told = np.flatnonzero((log.rows["f"] == Function.END) & (log.rows["outcome"] == Outcome.OK) & (log.rows["offset"] != MISSING))
         lies = log.pairs.offset[self._line_pairs]
@@ -125,7 +154,7 @@ class Dependencies:
         told, at = told[at < len(lies)], at[at < len(lies)]
         number = self._line[at]
         sent = number < log.sent_count
-        return told[sent], log.writer[number[sent]], np.full(int(sent.sum()), RW)
+        return told[sent], log.writer[number[sent]]
 
 
 def ended(log: Log, rows: Column) -> Column:

@@ -66,11 +66,13 @@ def along_sends(log: Log) -> Iterator[Finding]:
     alive = np.flatnonzero(log.rows["outcome"][log.sends] != Outcome.FAIL)
     rows, place = log.sends[alive], log.place_sent[alive]
     first, last = _ends(log.rows["op"][rows])
-    forgets = _forgets(log)
-    states = _States(np.concatenate((rows[last], forgets)), np.concatenate((place[last], np.full(len(forgets), UNKNOWN))))
-    before, since = states.before(log, rows[first])
-    back = (before != UNKNOWN) & (place[first] != UNKNOWN) & (place[first] <= before)
-    now, earlier = rows[first[back]], since[back]
+    order = order_of(log.rows["process"][rows[first]])
+    before, after = last[order[:-1]], first[order[1:]]
+    back = (place[before] != UNKNOWN) & (place[after] != UNKNOWN) & (place[after] <= place[before])
+    back &= log.rows["process"][rows[before]] == log.rows["process"][rows[after]]
+    earlier, now = rows[before[back]], rows[after[back]]
+    together = ~_parted(log, earlier, now)
+    earlier, now = earlier[together], now[together]
     doubtful = (log.rows["outcome"][now] == Outcome.INFO) | (log.rows["outcome"][earlier] == Outcome.INFO)
     doubtful |= log.rows["producer"][now] != log.rows["producer"][earlier]
     tell = _teller_of_sends(log, "nonmonotonic-send", now, earlier, doubtful)
@@ -146,6 +148,14 @@ def _ends(op: Column) -> tuple[Column, Column]:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     edges = np.flatnonzero(changes(op))
     return np.concatenate(([0], edges + 1)), np.concatenate((edges, [len(op) - 1]))
+
+
+def _parted(log: Log, earlier: Column, now: Column) -> Mask:
+    """Whether the process of these pairs of rows gave the partition up in between."""
+    length, forgets = len(log.rows) + 1, _forgets(log)
+    process = log.rows["process"].astype(np.int64)
+    moments = np.sort(process[forgets] * length + forgets)
+    return np.searchsorted(moments, process[now] * length + now) > np.searchsorted(moments, process[now] * length + earlier)
 
 
 def _forgets(log: Log) -> Column:

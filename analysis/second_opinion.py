@@ -7,12 +7,15 @@ what the two agree on, and neither is service where whoever asks states another 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from analysis.anomalies import ANOMALIES
 from analysis.findings import Finding, Witness
 from analysis.judging import Question
 from analysis.material import Material
-from analysis.reference import Found, Instance, check
+
+if TYPE_CHECKING:
+    from analysis.reference import Found, Instance
 
 REFERENCE = "reference"
 LARGEST = 300_000
@@ -28,6 +31,8 @@ def may_be_asked(material: Material) -> bool:
 
 def differences(material: Material, findings: Mapping[str, Finding], question: Question) -> list[str]:
     """Sentences; none where both agree."""
+    from analysis.reference import check
+
     assert material.plan is not None
     found = check(material.run, question.rules)
     names = [name for name in ANOMALIES if name != "unavailable" or question.stated.progress in (None, material.plan.promises.progress)]

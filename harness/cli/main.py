@@ -23,11 +23,13 @@ COMMANDS = {
     "check": "analyse a history again, or a foreign one",
     "checks": "every anomaly that is looked for, and when it is an error",
     "cluster": "a cluster to play with, with any client: up, down, status, topics, elect, logs",
-    "bench": "throughput and latency: micro; what recording costs: recorder",
+    "bench": "throughput and latency: micro; what recording and checking a history cost: recorder, analysis",
     "prove": "run the broken brokers; every one must be caught",
+    "shrink": "a smaller plan that still fails",
     "nightly": "the whole matrix within a budget of time; JUnit XML, HTML index, exit code",
     "synth": "a synthetic history with known anomalies, of any size, to try a checker on",
     "scenarios": "what a run can be made of: list them, show one with every setting and its planned faults",
+    "fault": "strike a cluster of namespaces by hand",
     "faults": "what can go wrong on purpose: kinds, variants, parameters, targets, proofs",
     "clean": "remove what runs have left whose harness was killed",
     "doctor": "what this machine can do, and how to get the rest",
@@ -36,7 +38,6 @@ COMMANDS = {
 
 # Command -> (what it will do, what is missing until then).
 TO_COME = {
-    "shrink": ("a smaller plan that still fails", "the search for one"),
     "serve": ("browse the results", "pages of results"),
 }
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from harness.cli.arguments import Parser
+from harness.cli.arguments import Parser, number_between, row_count
 from harness.errors import DONE, EnvironmentFault, UserMistake
 
 
@@ -15,10 +15,11 @@ def main(argv: Sequence[str]) -> int:
     given = _parse(argv)
     from analysis.spark import SparkTrouble
     from analysis.synth import TRUTH_FILE, SynthesisError, synthesise
+    from analysis.synth.spreading import on_spark
 
     started = time.monotonic()
     try:
-        plan = synthesise(given.out, given.rows, given.inject, given.seed, partitions=given.partitions, hot=given.hot, each=_on_spark)
+        plan = synthesise(given.out, given.rows, given.inject, given.seed, partitions=given.partitions, hot=given.hot, each=on_spark)
     except SynthesisError as problem:
         raise UserMistake(str(problem)) from None
     except SparkTrouble as problem:
@@ -30,38 +31,27 @@ def main(argv: Sequence[str]) -> int:
     return DONE
 
 
-def _on_spark(task: Callable[[int], None], numbers: Sequence[int]) -> None:
-    """A single file is written before Spark would have started."""
-    from analysis.spark import SparkOptions, open_spark
-
-    if len(numbers) == 1:
-        task(numbers[0])
-        return
-    with open_spark(SparkOptions()) as spark:
-        spark.run(numbers, task)
-
-
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
     from analysis.synth import INJECTIONS
+    from analysis.synth.numbering import MAX_PARTITIONS
     from analysis.synth.writing import DEFAULT_PARTITIONS
 
     parser = Parser(prog="highwater synth", description="Write a synthetic history with known anomalies.")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "what can be injected:\n" + "\n".join(f"  {name:22} {one.what}" for name, one in INJECTIONS.items())
     parser.add_argument("out", type=Path, metavar="OUT", help="a new folder")
-    parser.add_argument("--rows", type=_count, required=True, metavar="N", help="exactly so many; 10M is ten million")
+    parser.add_argument("--rows", type=row_count, required=True, metavar="N", help="exactly so many; 10M is ten million")
     parser.add_argument("--inject", type=_injected, default={}, metavar="KIND=N,…", help="so many anomalies of these kinds")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="another seed is another history (default 1)")
-    parser.add_argument("--partitions", type=_count, default=DEFAULT_PARTITIONS, metavar="P", help=f"(default {DEFAULT_PARTITIONS})")
+    parser.add_argument(
+        "--partitions",
+        type=number_between(1, MAX_PARTITIONS),
+        default=DEFAULT_PARTITIONS,
+        metavar="P",
+        help=f"(default {DEFAULT_PARTITIONS})",
+    )
     parser.add_argument("--hot", type=float, metavar="PART", help="this part of all rows is in one partition, e.g. 0.9")
     return parser.parse_args(argv)
-
-
-def _count(text: str) -> int:
-    digits, factor = (text[:-1], 1_000_000) if text.endswith("M") else (text, 1)
-    if not digits.isdecimal() or int(digits) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number like 200000 or 10M")
-    return int(digits) * factor
 
 
 def _injected(text: str) -> dict[str, int]:

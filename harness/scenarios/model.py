@@ -146,7 +146,7 @@ class Durations(_Part):
     warm_up: Annotated[float, Field(ge=0, le=3600)] = Field(default=5.0, description="load before time begins to count")
     time_limit: Annotated[float, Field(ge=1, le=LONGEST)] = Field(default=60.0, description="load with faults")
     recovery: Annotated[float, Field(ge=0, le=3600)] = Field(
-        default=30.0, description="time the cluster has to recover before the final reads"
+        default=60.0, description="how long the cluster may take to come to rest before the final reads; then nobody can tell"
     )
 
 

@@ -19,7 +19,12 @@ _CLOCK, _FAKETIME = "clock", "libfaketime.so.1"
 def clock_environment(node: Node) -> dict[str, str]:
     """For processes of the node whose clocks shall follow. The library lies in its folder, where every kind of node finds it."""
     node.put(_FAKETIME, faketime_library(), mode=0o755)
-    node.put(_CLOCK, b"+0\n")
+    put_clock_off(node, 0.0)
+    return clock_settings(node)
+
+
+def clock_settings(node: Node) -> dict[str, str]:
+    """The same environment again, for a node that was prepared before and whose clock may be off now."""
     return {
         "LD_PRELOAD": f"{node.folder}/{_FAKETIME}",
         "FAKETIME_TIMESTAMP_FILE": f"{node.folder}/{_CLOCK}",

@@ -13,7 +13,7 @@ from pathlib import Path
 from harness.nodes import Node, Nodes
 from harness.nodes.namespaces import NamespaceNode
 from harness.systems import broker_questions as questions
-from harness.systems.clock_file import clock_environment
+from harness.systems.clock_file import clock_environment, clock_settings
 from harness.systems.cluster_plan import as_toml, new_cluster_id
 from harness.systems.deployed_system import LOG, PORT, DeployedSystem
 from harness.systems.system import ClockError, Setting
@@ -48,9 +48,14 @@ class HighwaterSystem(DeployedSystem):
             node.put(self.settings_file, as_toml(own).encode())
             if self._plugin is not None:
                 node.put(_PLUGIN, self._plugin.read_bytes())
-            self._environment[name] = {"PYTHONPATH": str(_ROOT) if isinstance(node, NamespaceNode) else node.folder}
-            if clock_faults:
-                self._environment[name] |= clock_environment(node)
+            self._environment[name] = _path_to_broker(node) | (clock_environment(node) if clock_faults else {})
+
+    def adopt(self) -> None:
+        """Take over brokers that an earlier command configured on these nodes, clocks and all; those that run are known from now on."""
+        for name, node in self._nodes.items():
+            self._environment[name] = _path_to_broker(node) | clock_settings(node)
+            if (seen := self.find_process(name)) is not None:
+                self._processes[name] = seen.process
 
     def command(self, node: str) -> list[str]:
         plugin = ["--plugin", self._path(node, _PLUGIN)] if self._plugin is not None else []
@@ -83,6 +88,10 @@ class HighwaterSystem(DeployedSystem):
             "http.listener": f"{node.address}:{HTTP_PORT}",
             "log.dirs": self.data_path(node.name),
         }
+
+
+def _path_to_broker(node: Node) -> dict[str, str]:
+    return {"PYTHONPATH": str(_ROOT) if isinstance(node, NamespaceNode) else node.folder}
 
 
 def _source() -> bytes:

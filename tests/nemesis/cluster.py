@@ -35,7 +35,7 @@ servers, topic = {"bootstrap.servers": sys.argv[1]}, sys.argv[2]
 admin, patience = AdminClient(servers), time.monotonic() + 50
 while True:
     try:
-        admin.create_topics([NewTopic(topic, 2, 3)], operation_timeout=50)[topic].result()
+        admin.create_topics([NewTopic(topic, 2, int(sys.argv[4]))], operation_timeout=50)[topic].result()
         break
     except KafkaException as refusal:
         if refusal.args[0].code() != KafkaError.INVALID_REPLICATION_FACTOR or time.monotonic() > patience:

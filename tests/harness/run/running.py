@@ -21,7 +21,7 @@ class RunProcess:
 
     def __init__(self, results: Path, *arguments: str, command: Sequence[str] = ("run",)) -> None:
         program = [sys.executable, "-m", "harness.cli", *command, *arguments, "--results", str(results)]
-        self.results = results
+        self.results, self.arguments = results, arguments
         self.process = subprocess.Popen(
             program, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
         )
@@ -42,10 +42,10 @@ class RunProcess:
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
-    def end(self) -> int:
+    def end(self, patience: float = 4 * MINUTE) -> int:
         if not self._ended:
             self._ended = True
-            self.said.append(self.process.communicate(timeout=4 * MINUTE)[0])
+            self.said.append(self.process.communicate(timeout=patience)[0])
         return self.process.returncode
 
     def __enter__(self) -> "RunProcess":
