@@ -140,7 +140,7 @@ def test_charts_have_rates_and_percentiles_with_the_faults_as_numbered_bands(run
     assert figures["latency"]["layout"]["yaxis"]["type"] == "log"
     layout = figures["rate"]["layout"]
     assert [(band["x0"], band["x1"]) for band in layout["shapes"]] == [(1.0, 2.0), (1.0, 3.0)]
-    assert [label["text"] for label in layout["annotations"]] == ["1", "2"]
+    assert [(label["x"], label["text"]) for label in layout["annotations"]] == [(1.0, "1, 2")], "they begin together and share a label"
 
 
 def test_final_reads_are_not_in_the_charts(run):
