@@ -66,6 +66,14 @@ class Payloads:
         key = number if flags & _HAS_KEY else None
         return Content(key, value, None) if record_key == key_bytes(key) else _CORRUPT
 
+    def value_of(self, payload: bytes) -> int | None:
+        """The value in a payload of this run, wherever it lies; nothing in any other bytes."""
+        if len(payload) < _PLACE_AT + _PLACE.size or crc32c(memoryview(payload)[_CRC.size :]) != _CRC.unpack_from(payload)[0]:
+            return None
+        value: int = _SEND.unpack_from(payload, _CRC.size)[1]
+        length = payload[_PLACE_AT + 4]
+        return value if payload[_PLACE_AT + _PLACE.size :][:length] == self._run else None
+
     def _place(self, topic: str, part: int) -> bytes:
         name = topic.encode()
         place = self._places[topic, part] = _PLACE.pack(part, len(self._run), len(name)) + self._run + name

@@ -38,7 +38,8 @@ class SendingClient:
         self._retries = self._settings.retries > 0
         self._unacknowledged = self._settings.acks == "0"
         self._offsets = KnownOffsets()
-        self._fatal = Event()
+        self.fatal = Event()
+        """Set by an error after which the client takes nothing more."""
         self._stopping = Event()
         self._failure: BaseException | None = None
         name = f"{session.plan.run_id}-producer-{self.number}"
@@ -56,7 +57,7 @@ class SendingClient:
 
     @property
     def usable(self) -> bool:
-        return not self._fatal.is_set()
+        return not self.fatal.is_set()
 
     @property
     def ended(self) -> bool:
@@ -117,21 +118,31 @@ class SendingClient:
 
     def _on_error(self, error: KafkaError) -> None:
         if is_fatal(error):
-            self._fatal.set()
+            self.fatal.set()
 
     def _serve(self) -> None:
         try:
-            while not self._stopping.is_set() and not self._fatal.is_set():
-                self._producer.poll(_POLL_S)
+            while not self._stopping.is_set() and not self.fatal.is_set():
+                self._ask(self._producer.poll, _POLL_S)
             self._finish()
         except BaseException as failure:
             self._failure = failure
 
     def _finish(self) -> None:
         """librdkafka ends every message by its delivery time-out; what it did not is purged, so that it is reported all the same."""
-        if self._producer.flush(self._settings.delivery_timeout_ms / 1000 + _AFTER_PURGE_S):
+        if self._ask(self._producer.flush, self._settings.delivery_timeout_ms / 1000 + _AFTER_PURGE_S):
             self._producer.purge()
-            self._producer.flush(_AFTER_PURGE_S)
+            self._ask(self._producer.flush, _AFTER_PURGE_S)
+
+    def _ask(self, call: Callable[[float], int], wait_s: float) -> int:
+        """Whichever call happens to serve a fatal error raises it, once, and not always is the callback told as well."""
+        try:
+            return call(wait_s)
+        except KafkaException as problem:
+            self._on_error(problem.args[0])
+            if not self.fatal.is_set():
+                raise
+            return call(wait_s)
 
     def _make(self, name: str, on_error: Callable[[KafkaError], None]) -> Producer:
         return new_producer(self._session.plan.bootstrap, self._settings, name, on_error)

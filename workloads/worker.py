@@ -142,8 +142,15 @@ class Worker:
             "polls": dict(polls),
             "messages": sum(poller.reader.messages for poller in self._pollers),
             "behind_ms": self._load.behind_ns // 1_000_000,
+            "memory_kb": memory_kb(),
         }
         print(json.dumps(line), file=self._output, flush=True)
+
+
+def memory_kb() -> int:
+    """Of this process alone: what is mapped from files, as the history's segments are, does not count."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon:"))
 
 
 def run_worker(plan: WorkerPlan, number: int, commands: Commands, output: TextIO) -> None:

@@ -26,3 +26,11 @@ def number_between(low: int, high: int) -> Callable[[str], int]:
         return int(text)
 
     return parse
+
+
+def row_count(text: str) -> int:
+    """For `type=`: 200000, or 10M for ten million."""
+    digits, factor = (text[:-1], 1_000_000) if text.endswith("M") else (text, 1)
+    if not digits.isdecimal() or int(digits) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number like 200000 or 10M")
+    return int(digits) * factor

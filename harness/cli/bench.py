@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.cli.arguments import Parser, number_between
-from harness.errors import DONE, UserMistake
+from harness.cli.arguments import Parser, number_between, row_count
+from harness.errors import DONE, FAILED, UserMistake
 from harness.systems.cluster_plan import MAX_NODES
 
 SUITES = {
     "micro": "one cluster on this machine: produce, fetch, latency, time to a new leader",
+    "analysis": "checking a history: ours, DuckDB, a Python loop and merely reading, on the same rows",
     "recorder": "recording a history: rows a second, bytes a row, without a broker",
 }
 
@@ -24,7 +27,7 @@ def main(argv: Sequence[str]) -> int:
     suite, *rest = argv
     if suite not in SUITES:
         raise UserMistake(f"there is no suite `{suite}`; there is: {', '.join(SUITES)}")
-    return {"micro": _micro, "recorder": _recorder}[suite](rest)
+    return {"micro": _micro, "analysis": _analysis, "recorder": _recorder}[suite](rest)
 
 
 def _micro(argv: Sequence[str]) -> int:
@@ -37,6 +40,26 @@ def _micro(argv: Sequence[str]) -> int:
 
     run_micro(given.nodes, quick=given.quick, json_path=given.json)
     return DONE
+
+
+def _analysis(argv: Sequence[str]) -> int:
+    parser = Parser(prog="highwater bench analysis", description="How fast a history is checked, and against what; about fifteen minutes.")
+    parser.add_argument("--rows", type=row_count, nargs="+", metavar="N", help="sizes of the histories (default 1M 10M 100M)")
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="keep the histories there, and use those that are")
+    parser.add_argument("--memory", type=number_between(1024, 2**20), metavar="MB", help="for ours and for DuckDB (default: as they like)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there as well")
+    given = parser.parse_args(argv)
+    from harness.bench.analysis import SIZES, as_json, measure_analysis
+    from harness.bench.analysis_report import show
+
+    sizes = sorted(set(given.rows or SIZES))
+    report = measure_analysis(
+        sizes, folder=given.data, memory_mb=given.memory, progress=lambda text: print(text, file=sys.stderr, flush=True)
+    )
+    show(report)
+    if given.json is not None:
+        given.json.write_text(json.dumps(as_json(report), indent=2) + "\n")
+    return FAILED if report.wrong else DONE
 
 
 def _recorder(argv: Sequence[str]) -> int:

@@ -1,29 +1,32 @@
 """`./highwater cluster`: a cluster on this machine's loopback to play with, using any Kafka client.
 
 Commands only: what a cluster is and how it is started and stopped is `harness.systems.local_cluster`. A cluster is named by its
-directory; every command finds it there, whether another terminal, a script or nobody is holding it.
+directory; every command finds it there, whether another terminal, a script or nobody is holding it. One on nodes with addresses of
+their own, which faults can strike, is `harness.cli.node_cluster`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import signal
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
+from harness.cli import node_cluster
 from harness.cli.arguments import Parser, number_between
 from harness.cli.cluster_logs import print_logs
 from harness.cli.table import format_table
+from harness.cli.terminations import terminations_as_interrupts
 from harness.errors import DONE, ENVIRONMENT, EnvironmentFault, UserMistake
 from harness.systems.cluster_plan import MAX_NODES
 from harness.systems.local_cluster import LocalCluster
+from harness.systems.node_cluster import NodeCluster
 
 DEFAULT_DATA = Path("highwater-data")
 DEFAULT_NODES = 3
@@ -37,8 +40,12 @@ def main(argv: Sequence[str]) -> int:
 
 
 def up(arguments: argparse.Namespace, data: Path) -> int:
+    if arguments.nodes_kind == "namespaces" or NodeCluster.lies_in(data):
+        if arguments.port is not None or arguments.nodes_kind == "local":
+            raise UserMistake(f"a cluster on namespaces has ports of its own, and {data} cannot hold one of the kind local, too")
+        return node_cluster.up(data, arguments.nodes, detached=arguments.detach)
     cluster = _same_or_new(arguments, data)
-    with _terminations_as_interrupts():
+    with terminations_as_interrupts():
         try:
             cluster.start(detached=arguments.detach)
             cluster.wait_ready()
@@ -56,7 +63,16 @@ def up(arguments: argparse.Namespace, data: Path) -> int:
             raise
 
 
+def execute(arguments: argparse.Namespace, data: Path) -> int:
+    words = arguments.words[1:] if arguments.words[:1] == ["--"] else arguments.words
+    if not words:
+        raise UserMistake("what is to be run? `./highwater cluster exec -- COMMAND`")
+    return NodeCluster.open(data).nodes.client.execute(words, os.getcwd())
+
+
 def down(arguments: argparse.Namespace, data: Path) -> int:
+    if NodeCluster.lies_in(data):
+        return node_cluster.down(data)
     cluster = LocalCluster.open(data)
     if not any(cluster.alive(node) for node in cluster.ids):
         print(f"the cluster in {data} is not running")
@@ -65,6 +81,8 @@ def down(arguments: argparse.Namespace, data: Path) -> int:
 
 
 def status(arguments: argparse.Namespace, data: Path) -> int:
+    if NodeCluster.lies_in(data):
+        return node_cluster.status(data, as_json=arguments.json)
     cluster = LocalCluster.open(data)
     found = _status(cluster)
     if arguments.json:
@@ -109,6 +127,7 @@ def elect(arguments: argparse.Namespace, data: Path) -> int:
 
 
 def logs(arguments: argparse.Namespace, data: Path) -> int:
+    _refuse_nodes(data, f"they lie in {data}/n1/broker.log and so on")
     cluster = LocalCluster.open(data)
     nodes = cluster.ids if arguments.node is None else [arguments.node]
     if nodes[0] not in cluster.ids:
@@ -174,6 +193,7 @@ def _status(cluster: LocalCluster) -> dict[str, Any]:
 
 @contextmanager
 def _admin(data: Path) -> Iterator[Any]:
+    _refuse_nodes(data, "its brokers are reached from inside only, with `./highwater cluster exec -- COMMAND`")
     cluster = LocalCluster.open(data)
     bootstrap = _living_bootstrap(cluster)
     if not bootstrap:
@@ -182,6 +202,11 @@ def _admin(data: Path) -> Iterator[Any]:
 
     with connect(bootstrap) as admin:
         yield admin
+
+
+def _refuse_nodes(data: Path, instead: str) -> None:
+    if NodeCluster.lies_in(data):
+        raise UserMistake(f"the cluster in {data} is one of namespaces: {instead}")
 
 
 def _living_bootstrap(cluster: LocalCluster) -> str:
@@ -204,21 +229,6 @@ def _setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-@contextmanager
-def _terminations_as_interrupts() -> Iterator[None]:
-    """A kill or a closed terminal stops the brokers as cleanly as Ctrl-C does."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def _parser() -> Parser:
     prog = "highwater cluster"
     parser = Parser(prog=prog, description="A cluster of brokers on this machine's loopback, for any Kafka client.")
@@ -234,7 +244,14 @@ def _parser() -> Parser:
     upward.add_argument("--nodes", type=number_between(1, MAX_NODES), help=f"how many brokers, 1 to {MAX_NODES} (default {DEFAULT_NODES})")
     upward.add_argument("--port", type=number_between(0, 65_535), help=f"first one, counted up; 0: free ones (default {DEFAULT_PORT})")
     upward.add_argument("--detach", action="store_true", help="return once the cluster is ready, and leave it running")
+    upward.add_argument(
+        "--nodes-kind",
+        choices=("local", "namespaces"),
+        help="local: ports of this machine's loopback (the default); namespaces: nodes with addresses of their own, for `fault` and `exec`",
+    )
     add("down", "stop the cluster", down)
+    inside = add("exec", "run a command beside a cluster of namespaces, from where its brokers can be reached", execute)
+    inside.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="with its arguments")
     add("status", "who is alive, who is the controller, who leads what", status).add_argument("--json", action="store_true")
     _add_topics(add("topics", "list, create or delete topics", list_topics))
     add("elect", "give leadership back to preferred leaders", elect).add_argument("topics", nargs="*", metavar="TOPIC", help="default: all")

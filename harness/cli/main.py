@@ -19,22 +19,26 @@ INTERRUPTED = 130
 
 # Command -> what it does. Its module is harness.cli.<command>, with main(argv) -> exit code.
 COMMANDS = {
+    "run": "deploy, drive, break, check, report: a scenario becomes a verdict",
+    "check": "analyse a history again, or a foreign one",
+    "checks": "every anomaly that is looked for, and when it is an error",
     "cluster": "a cluster to play with, with any client: up, down, status, topics, elect, logs",
-    "bench": "throughput and latency: micro; what recording costs: recorder",
+    "bench": "throughput and latency: micro; what recording and checking a history cost: recorder, analysis",
+    "prove": "run the broken brokers; every one must be caught",
+    "shrink": "a smaller plan that still fails",
+    "nightly": "the whole matrix within a budget of time; JUnit XML, HTML index, exit code",
+    "synth": "a synthetic history with known anomalies, of any size, to try a checker on",
     "scenarios": "what a run can be made of: list them, show one with every setting and its planned faults",
+    "fault": "strike a cluster of namespaces by hand",
     "faults": "what can go wrong on purpose: kinds, variants, parameters, targets, proofs",
+    "clean": "remove what runs have left whose harness was killed",
     "doctor": "what this machine can do, and how to get the rest",
     "test": "the project's tests",
 }
 
 # Command -> (what it will do, what is missing until then).
 TO_COME = {
-    "run": ("deploy, drive, break, check, report", "the run itself and the analysis; nodes, faults and workloads are there"),
-    "check": ("analyse a history again, or a foreign one", "the checks of a history"),
-    "prove": ("run the broken brokers; every one must be caught", "the broken brokers and the analysis"),
-    "shrink": ("a smaller plan that still fails", "`run` and the analysis"),
-    "nightly": ("the whole matrix", "`run` and the analysis"),
-    "serve": ("browse the results", "the results of `run`"),
+    "serve": ("browse the results", "pages of results"),
 }
 
 

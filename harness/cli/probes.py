@@ -14,7 +14,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+
+from harness.nodes import available
 
 _PATIENCE = 20.0
 _ENOUGH_FILES = 4096
@@ -41,28 +42,11 @@ def uvloop() -> Finding:
     return Finding("uvloop", trial.words, _MAKE_ANEW)
 
 
-def namespaces() -> Finding:
-    trial = _try([sys.executable, "-c", _IN_NAMESPACE])
-    if trial.works:
-        return Finding("user namespaces", "user, network, mount and PID namespaces can be made")
-    return Finding("user namespaces", trial.words, f"allow them (as root): {_namespace_setting()}")
-
-
 def netem() -> Finding:
     trial = _try([sys.executable, "-c", _IN_NAMESPACE + _NETEM])
     if trial.works:
         return Finding("netem", "delay and loss can be put on an interface")
-    return Finding("netem", "not in this kernel", "load it (as root): modprobe sch_netem; without it slow networks are left out")
-
-
-def faketime() -> Finding:
-    found = importlib.metadata.distribution("libfaketime").files or []
-    library = next((Path(str(file.locate())) for file in found if file.name == "libfaketime.so.1"), None)
-    shifted = {"LD_PRELOAD": str(library), "FAKETIME": "2000-01-01 00:00:00"}
-    trial = _try([sys.executable, "-c", "import sys, time; sys.exit(time.time() > 1e9)"], shifted)
-    if library and trial.works:
-        return Finding("faketime", "clocks can be shifted")
-    return Finding("faketime", "the library is missing or has no effect", _MAKE_ANEW)
+    return Finding("netem", "not in this kernel", "load it (as root): modprobe sch_netem; no fault of today needs it")
 
 
 def java() -> Finding:
@@ -74,18 +58,38 @@ def java() -> Finding:
     return Finding("Java for Spark", trial.words, "install a JDK 17 or 21 and set JAVA_HOME")
 
 
-def docker() -> Finding:
-    trial = _try([sys.executable, "-c", "import docker; print(docker.from_env(timeout=5).version()['Version'])"])
-    if trial.works:
-        return Finding("Docker engine", trial.words)
-    return Finding("Docker engine", "none answers", "needed only for --nodes-kind docker: install an engine and start it")
-
-
 def maven() -> Finding:
     where = shutil.which("mvn")
     if where:
         return Finding("Maven", where)
     return Finding("Maven", "not found", "needed only to fetch Apache Kafka: install Maven (apt install maven)")
+
+
+def namespaces() -> Finding:
+    reason = available("namespaces")
+    if reason is None:
+        return Finding("nodes: namespaces", "user, network, mount and PID namespaces can be made")
+    fact, _, remedy = reason.partition("; ")
+    return Finding("nodes: namespaces", fact, remedy)
+
+
+def docker() -> Finding:
+    reason = available("docker")
+    if reason is not None:
+        fact, _, remedy = reason.partition("; ")
+        return Finding("nodes: docker", fact, remedy)
+    from harness.nodes import docker_nodes, node_image
+
+    engine = docker_nodes.connect_engine()
+    try:
+        image = "has the image of a node" if node_image.has_image(engine) else "makes the image of a node when it is first needed"
+        return Finding("nodes: docker", f"engine {engine.version()['Version']} answers and {image}")
+    finally:
+        engine.close()
+
+
+def ssh() -> Finding:
+    return Finding("nodes: ssh", "any hosts that let you in and have Python and iproute2: --inventory FILE")
 
 
 def open_files() -> Finding:
@@ -96,7 +100,9 @@ def open_files() -> Finding:
     return Finding("open files", found, f"raise the limit: ulimit -n {_ENOUGH_FILES}")
 
 
-PROBES: tuple[Callable[[], Finding], ...] = (python, uvloop, namespaces, netem, faketime, java, docker, maven, open_files)
+PROBES: tuple[Callable[[], Finding], ...] = (
+    python, uvloop, java, maven, open_files, namespaces, docker, ssh, netem,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +118,6 @@ def _try(command: Sequence[str], environment: dict[str, str] | None = None) -> _
         return _Trial(False, str(problem))
     words = (done.stdout.strip() or done.stderr.strip()) if done.returncode == 0 else (done.stderr.strip() or done.stdout.strip())
     return _Trial(done.returncode == 0, words or f"exit code {done.returncode}")
-
-
-def _namespace_setting() -> str:
-    """The switch this kernel has, if it has one."""
-    for name, value in (("kernel/apparmor_restrict_unprivileged_userns", "0"), ("kernel/unprivileged_userns_clone", "1")):
-        switch = Path("/proc/sys", name)
-        if switch.exists() and switch.read_text().strip() != value:
-            return f"sysctl -w {name.replace('/', '.')}={value}"
-    return "sysctl -w user.max_user_namespaces=15000; in a container, let it make namespaces (seccomp)"
 
 
 _IN_NAMESPACE = """

@@ -55,7 +55,7 @@ class DockerNodes(Nodes):
         """`count` containers and one for clients; the run's keys lie in the folder."""
         if not 1 <= count <= MAX_NODES:
             raise UserMistake(f"there can be 1 to {MAX_NODES} nodes, not {count}")
-        made = cls(_engine(_PATIENCE), run_id, folder)
+        made = cls(connect_engine(), run_id, folder)
         try:
             made._make(count)
             return made
@@ -106,23 +106,14 @@ class DockerNodes(Nodes):
 def available() -> str | None:
     """Why there can be none here, and the remedy; nothing if there can. The image is made when it is first needed."""
     try:
-        _engine(_QUICK).close()
+        connect_engine(_QUICK).close()
         return None
     except EnvironmentFault as problem:
         return str(problem)
 
 
-def clean() -> list[str]:
-    """Remove what runs have left whose harness is gone; their ids."""
-    engine = _engine(_PATIENCE)
-    orphans = {labels[RUN_LABEL] for labels in _labels_of_everything(engine) if not _has_owner(labels.get(OWNER_LABEL, ""))}
-    for run_id in orphans:
-        _remove(engine, run_id)
-    engine.close()
-    return sorted(orphans)
-
-
-def _engine(timeout: int) -> docker.DockerClient:
+def connect_engine(timeout: int = _PATIENCE) -> docker.DockerClient:
+    """Raises EnvironmentFault where none answers."""
     try:
         engine = docker.from_env(timeout=timeout)
         engine.ping()
@@ -130,8 +121,18 @@ def _engine(timeout: int) -> docker.DockerClient:
     except DockerException as problem:
         reason = str(problem).split("(")[0].strip() or type(problem).__name__
         raise EnvironmentFault(
-            f"no Docker engine answers ({reason}); install and start one (apt-get install docker.io; dockerd), or take other nodes"
+            f"no Docker engine answers ({reason}); ./highwater doctor --fix installs and starts one, as root; or take other nodes"
         ) from None
+
+
+def clean() -> list[str]:
+    """Remove what runs have left whose harness is gone; their ids."""
+    engine = connect_engine()
+    orphans = {labels[RUN_LABEL] for labels in _labels_of_everything(engine) if not _has_owner(labels.get(OWNER_LABEL, ""))}
+    for run_id in orphans:
+        _remove(engine, run_id)
+    engine.close()
+    return sorted(orphans)
 
 
 def _labels_of_everything(engine: docker.DockerClient) -> Iterator[dict[str, str]]:

@@ -34,7 +34,7 @@ MAX_NODES = 99
 _ROOT = Path(__file__).resolve().parents[2]
 _PATIENCE = 60.0
 _HIDDEN = Path("/run")
-_STATE = "keeper.json"
+STATE = "keeper.json"
 _AnyAnswer = TypeVar("_AnyAnswer", bound=Message)
 
 
@@ -66,7 +66,7 @@ class NamespaceNodes(Nodes):
         starter = _start_keeper(folder, addresses, detached=detached)
         try:
             state = _Saved(run_id, starter.pid, start_time(starter.pid) or 0, addresses)
-            (folder / _STATE).write_bytes(msgspec.json.encode(state))
+            (folder / STATE).write_bytes(msgspec.json.encode(state))
             return cls(folder, state, starter)
         except BaseException:
             _give_up(starter)
@@ -77,13 +77,28 @@ class NamespaceNodes(Nodes):
         """The nodes an earlier command made in this folder and detached, or made and has not closed yet."""
         folder = folder.resolve()
         try:
-            state = msgspec.json.decode((folder / _STATE).read_bytes(), type=_Saved)
+            state = msgspec.json.decode((folder / STATE).read_bytes(), type=_Saved)
         except FileNotFoundError:
             raise UserMistake(f"{folder} holds no nodes") from None
         nodes = cls(folder, state, None)
         if not nodes.alive():
             raise NodeLost(f"the nodes in {folder} have ended")
         return nodes
+
+    @staticmethod
+    def names_in(folder: Path) -> list[str]:
+        """The nodes that were made in this folder last, without the clients'; they may have ended."""
+        return list(msgspec.json.decode((folder / STATE).read_bytes(), type=_Saved).addresses)[:-1]
+
+    @classmethod
+    def running_in(cls, folder: Path) -> bool:
+        """Whether the nodes made there last still are. Where they were killed, what they left in the way is removed."""
+        try:
+            cls.open(folder)
+            return True
+        except NodeLost:
+            (folder / SOCKET).unlink(missing_ok=True)
+            return False
 
     def alive(self) -> bool:
         return find_state(self._keeper.pid, self._keeper.started) not in (None, "Z", "X")
@@ -152,6 +167,18 @@ class NamespaceNode(Node):
             request = messages.Spawn(self.name, list(command), dict(env or {}), self._path(cwd or ""), True)
             answer = self.ask(request, messages.Spawned, files=[file.fileno() for file in files])
         return Process(answer.pid, answer.started)
+
+    def execute(self, command: Sequence[str], cwd: str) -> int:
+        """Run it on our own standard input and outputs, with our environment; its exit code. It ends with us."""
+        request = messages.Spawn(self.name, list(command), dict(os.environ), cwd, False)
+        with self._connection() as connection:
+            messages.send(connection, request, [0, 1, 2])
+            connection.settimeout(None)
+            try:
+                _expect(messages.receive_answer(connection), messages.Spawned)
+                return _expect(messages.receive_answer(connection), messages.Ended).code
+            except messages.Closed:
+                raise self._lost() from None
 
     def signal(self, process: Process, number: signal.Signals, *, group: bool = False) -> bool:
         return self.ask(messages.Signal(process.pid, process.started, number, group), messages.Found).yes

@@ -32,12 +32,27 @@ def image_name() -> str:
     return f"highwater-node:{digest[:12]}"
 
 
+def has_image(client: docker.DockerClient) -> bool:
+    return _exists(client, image_name())
+
+
 def ensure_image(client: docker.DockerClient) -> str:
     """Its name, after it was built if it had to be. The newest is `highwater-node`, too, for people (docker/compose.yaml)."""
     name = image_name()
-    if not _exists(client, name):
-        _build(client, name, _ensure_base(client))
+    if not has_image(client):
+        _build(client, name, find_base(client) or _make_base())
     return name
+
+
+def find_base(client: docker.DockerClient) -> str | None:
+    """One that is here or can be pulled; nothing where it has to be made, which takes debootstrap."""
+    if _exists(client, BASE):
+        return BASE
+    try:
+        client.images.pull(PUBLIC_BASE)
+        return PUBLIC_BASE
+    except APIError:
+        return None
 
 
 def _build(client: docker.DockerClient, name: str, base: str) -> None:
@@ -61,15 +76,15 @@ def _fetch_wheels(folder: Path) -> None:
     _run(command, "the wheels for nodes cannot be fetched; is PyPI reachable?")
 
 
-def _ensure_base(client: docker.DockerClient) -> str:
-    if _exists(client, BASE):
-        return BASE
+def _make_base() -> str:
+    """Tried twice, for it fetches a hundred packages."""
+    command = [str(_RECIPE / "make-base.sh"), BASE]
+    complaint = f"{PUBLIC_BASE} cannot be pulled, and no base can be made here instead"
     try:
-        client.images.pull(PUBLIC_BASE)
-        return PUBLIC_BASE
-    except APIError:
-        _run([str(_RECIPE / "make-base.sh"), BASE], f"{PUBLIC_BASE} cannot be pulled, and no base can be made here instead")
-        return BASE
+        _run(command, complaint)
+    except EnvironmentFault:
+        _run(command, complaint)
+    return BASE
 
 
 def _exists(client: docker.DockerClient, name: str) -> bool:

@@ -5,7 +5,7 @@ The trap: the command's name, second in /proc/<pid>/stat, may hold blanks and br
 
 from __future__ import annotations
 
-_STATE, _START_TIME = 0, 19  # counted from the field behind the command's name
+_STATE, _PARENT, _START_TIME = 0, 1, 19  # counted from the field behind the command's name
 
 
 def find_state(pid: int, started: int) -> str | None:
@@ -16,6 +16,11 @@ def find_state(pid: int, started: int) -> str | None:
 def start_time(pid: int) -> int | None:
     """In clock ticks since boot; nothing if there is no such process."""
     return start_time_in(_stat(pid))
+
+
+def parent_of(pid: int) -> int | None:
+    fields = _fields(_stat(pid))
+    return int(fields[_PARENT]) if fields else None
 
 
 def state_in(stat: str, started: int) -> str | None:

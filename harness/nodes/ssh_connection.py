@@ -77,12 +77,13 @@ class SshConnection:
                 self._client = None
 
     def _converse(self, script: str, input: bytes, deadline: float) -> tuple[Result | None, str]:
-        """The result, none if it took too long; and the process group, if we were told."""
+        """The result, or none if it took too long, and then the process group to kill. It comes late from a host that is slow."""
         channel = self._open_channel()
         try:
             channel.exec_command(f"exec sh -c {shlex.quote(f'echo $$; {script}')}")
             conversation = _Conversation(channel, input)
-            return conversation.until(deadline), conversation.group
+            result = conversation.until(deadline)
+            return result, "" if result else conversation.group(PATIENCE)
         except (paramiko.SSHException, OSError, EOFError) as problem:
             self.close()
             raise NodeLost(f"the connection to node {self.host.name} at {self.host.address} broke: {problem}") from None
@@ -129,9 +130,11 @@ class _Conversation:
         for thread in self._threads:
             thread.start()
 
-    @property
-    def group(self) -> str:
-        """The process group, which the script says first."""
+    def group(self, patience: float) -> str:
+        """The process group, which the script says first; empty if it was not said in time."""
+        deadline = time.monotonic() + patience
+        while b"\n" not in self._out and time.monotonic() < deadline and self._threads[1].is_alive():
+            time.sleep(0.01)
         return bytes(self._out).partition(b"\n")[0].decode() if b"\n" in self._out else ""
 
     def until(self, deadline: float) -> Result | None:

@@ -46,6 +46,8 @@ def _deployment(scenario: Scenario) -> Iterator[Problem]:
         yield Problem(("faults",), "of brokers we did not deploy none can be given; leave them out, or take another system", (("system",),))
     if system != "kafka" and scenario.kafka_home is not None:
         yield Problem(("kafka_home",), f"is for system = kafka only, this is {system}", (("system",),))
+    if system != "highwater" and scenario.plugin is not None:
+        yield Problem(("plugin",), f"is for system = highwater only, this is {system}", (("system",),))
     if kind == "ssh" and scenario.inventory is None and system != "external":
         yield Problem(("inventory",), "is missing: `ssh` needs the TOML file of its hosts", (("nodes_kind",),))
     if kind != "ssh" and scenario.inventory is not None:

@@ -146,7 +146,7 @@ class Durations(_Part):
     warm_up: Annotated[float, Field(ge=0, le=3600)] = Field(default=5.0, description="load before time begins to count")
     time_limit: Annotated[float, Field(ge=1, le=LONGEST)] = Field(default=60.0, description="load with faults")
     recovery: Annotated[float, Field(ge=0, le=3600)] = Field(
-        default=30.0, description="time the cluster has to recover before the final reads"
+        default=60.0, description="how long the cluster may take to come to rest before the final reads; then nobody can tell"
     )
 
 
@@ -172,6 +172,9 @@ class Scenario(_Part):
         default=(), description="bootstrap servers of `external`"
     )
     kafka_home: str | None = Field(default=None, description="where `kafka` is installed; left out: resolved from Maven Central")
+    plugin: str | None = Field(
+        default=None, description="Python file that replaces a behaviour of `highwater`: a broken broker to be caught"
+    )
     restart_dead: bool = Field(default=True, description="start a broker again that died on its own")
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] | None = Field(
         default=None, description="everything random; left out: drawn at the start"

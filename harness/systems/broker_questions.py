@@ -16,8 +16,8 @@ from harness.nodes.namespaces import NamespaceNode
 from harness.systems.system import ClockError, Seen
 
 PATIENCE = 2.0
-_SAMPLES = 40
-_NARROW = 0.002
+SAMPLES = 40
+NARROW = 0.002
 _COMMAND_PATIENCE = 20.0
 
 _ASK_HEALTH = """
@@ -42,7 +42,7 @@ for _ in range(samples):
 print(json.dumps([page, least, most]))
 """
 
-_ASK_METADATA = """
+_ASK = """
 import socket, sys
 with socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=float(sys.argv[4])) as connection:
     connection.sendall(bytes.fromhex(sys.argv[3]))
@@ -90,6 +90,14 @@ class PartitionAnswer:
     isr: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """`brokers` are those that are registered and not fenced."""
+
+    brokers: frozenset[int]
+    partitions: list[PartitionAnswer]
+
+
 def python_of(node: Node) -> str:
     """The interpreter of the node: ours where it shares our files."""
     return sys.executable if isinstance(node, NamespaceNode) else "python3"
@@ -106,7 +114,7 @@ def run_program(node: Node, program: str, *arguments: object, timeout: float = _
 
 def ask_health(node: Node, http_port: int, *, precise: bool = False) -> Health | None:
     """None where nothing answers, or not in time, or no sense. `precise`: asked again until the clock is known to two milliseconds."""
-    out = run_program(node, _ASK_HEALTH, node.address, http_port, _SAMPLES if precise else 1, _NARROW, PATIENCE)
+    out = run_program(node, _ASK_HEALTH, node.address, http_port, SAMPLES if precise else 1, NARROW, PATIENCE)
     if out is None:
         return None
     try:
@@ -117,9 +125,15 @@ def ask_health(node: Node, http_port: int, *, precise: bool = False) -> Health |
         return None
 
 
-def ask_partitions(node: Node, port: int) -> list[PartitionAnswer] | None:
-    out = run_program(node, _ASK_METADATA, node.address, port, _metadata_request().hex(), PATIENCE)
-    return None if out is None else _Answer(out[8:]).partitions()
+def ask_metadata(node: Node, port: int) -> Metadata | None:
+    """What the node's own broker knows; nothing where it does not answer."""
+    out = ask(node, port, _metadata_request())
+    return None if out is None else _Answer(out[8:]).metadata()
+
+
+def ask(node: Node, port: int, request: bytes, *, patience: float = PATIENCE) -> bytes | None:
+    """The answer of the node's own broker to a whole request, with its length in front; nothing where none comes."""
+    return run_program(node, _ASK, node.address, port, request.hex(), patience, timeout=patience + _COMMAND_PATIENCE)
 
 
 def find_process(node: Node, argument: str) -> Seen | None:
@@ -142,16 +156,19 @@ class _Answer:
         self._data = data
         self._at = 0
 
-    def partitions(self) -> list[PartitionAnswer]:
+    def metadata(self) -> Metadata:
         self._number("i")  # throttle
-        for _ in range(self._number("i")):
-            self._number("i")
-            self._text()
-            self._number("i")
-            self._text()
+        brokers = frozenset(self._broker() for _ in range(self._number("i")))
         self._text()  # cluster id
         self._number("i")  # controller: not asked for, since brokers name any broker here
-        return [partition for _ in range(self._number("i")) for partition in self._topic()]
+        return Metadata(brokers, [partition for _ in range(self._number("i")) for partition in self._topic()])
+
+    def _broker(self) -> int:
+        number = self._number("i")
+        self._text()
+        self._number("i")
+        self._text()
+        return number
 
     def _topic(self) -> list[PartitionAnswer]:
         self._number("h")

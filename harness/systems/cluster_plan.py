@@ -55,7 +55,11 @@ def make_plan(ports: Sequence[int], http_ports: Sequence[int]) -> ClusterPlan:
     assert 1 <= len(ports) <= MAX_NODES and len(ports) == len(http_ports)
     voters = controllers_of(len(ports))
     nodes = [NodePlan(i, port, http, i <= voters) for i, (port, http) in enumerate(zip(ports, http_ports, strict=True), start=1)]
-    return ClusterPlan(_new_cluster_id(), tuple(nodes))
+    return ClusterPlan(new_cluster_id(), tuple(nodes))
+
+
+def new_cluster_id() -> str:
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
 
 
 def controllers_of(nodes: int) -> int:
@@ -102,7 +106,3 @@ def decode_state(text: str) -> tuple[ClusterPlan, dict[int, ProcessName]]:
     nodes = tuple(NodePlan(node["id"], node["port"], node["http_port"], node["controller"]) for node in state["nodes"])
     processes = {node["id"]: ProcessName(**node["process"]) for node in state["nodes"] if node["process"]}
     return ClusterPlan(state["cluster_id"], nodes), processes
-
-
-def _new_cluster_id() -> str:
-    return base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()

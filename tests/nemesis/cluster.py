@@ -12,6 +12,7 @@ from typing import Any
 
 from harness.nodes import Nodes, create
 from harness.systems.highwater_system import LOG, HighwaterSystem
+from harness.systems.system import System
 from nemesis.fault import Strike
 from nemesis.nemesis import Nemesis, Struck
 from nemesis.schedule import PlannedFault
@@ -34,7 +35,7 @@ servers, topic = {"bootstrap.servers": sys.argv[1]}, sys.argv[2]
 admin, patience = AdminClient(servers), time.monotonic() + 50
 while True:
     try:
-        admin.create_topics([NewTopic(topic, 2, 3)], operation_timeout=50)[topic].result()
+        admin.create_topics([NewTopic(topic, 2, int(sys.argv[4]))], operation_timeout=50)[topic].result()
         break
     except KafkaException as refusal:
         if refusal.args[0].code() != KafkaError.INVALID_REPLICATION_FACTOR or time.monotonic() > patience:
@@ -57,10 +58,10 @@ def cluster(folder: Path, *, clock_faults: bool = False) -> Iterator[tuple[Nodes
         yield nodes, system
 
 
-def fill(nodes: Nodes, system: HighwaterSystem, topic: str, messages: int = 100) -> None:
-    """A topic of two partitions with three replicas and these messages, all acknowledged. A broker that was away is not counted before
-    it was heard again, so it is asked for until there are three."""
-    nodes.client.run([sys.executable, "-c", _FILL, system.bootstrap, topic, str(messages)]).require("filling a topic")
+def fill(nodes: Nodes, system: System, topic: str, messages: int = 100, *, replicas: int = 3) -> None:
+    """A topic of two partitions with these messages, all acknowledged. A broker that was away is not counted before it was heard again,
+    so it is asked for until there are as many as replicas."""
+    nodes.client.run([sys.executable, "-c", _FILL, system.bootstrap, topic, str(messages), str(replicas)]).require("filling a topic")
 
 
 def planned(kind: str, variant: str = "", target: str = "n1", *, id: int = 1, start: float = 0.0, end: float = MINUTE, **parameters):

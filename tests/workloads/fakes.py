@@ -36,6 +36,8 @@ class FakeProducer:
         self.answers = deque(answers)
         self.reports: deque[tuple[Any, KafkaError | None, int]] = deque()
         self.fatal: KafkaError | None = None
+        self.raising: dict[str, KafkaError] = {}
+        """What the next `poll` or `flush` raises instead of serving reports."""
         self._lock = threading.Lock()
 
     def produce(self, topic: str, value: bytes, key: bytes | None, partition: int, *, on_delivery: Any) -> None:
@@ -48,13 +50,19 @@ class FakeProducer:
             self.reports.append((on_delivery, *answer))
 
     def poll(self, timeout: float) -> int:
+        self._raise("poll")
         if not self.reports:
             time.sleep(0.001)
         return self._serve()
 
     def flush(self, timeout: float) -> int:
+        self._raise("flush")
         self._serve()
         return 0
+
+    def _raise(self, call: str) -> None:
+        if error := self.raising.pop(call, None):
+            raise KafkaException(error)
 
     def _serve(self) -> int:
         served = 0

@@ -1,9 +1,10 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from tests.workloads.fakes import PLACE, making, session_in
+from tests.workloads.fakes import PLACE, FakeProducer, making, session_in
 from tests.workloads.running import of, rows_of
 from workloads.clients import ClientSettings
 from workloads.sending import SendingClient
@@ -62,6 +63,40 @@ def test_a_duplicate_batch_has_no_offsets(tmp_path):
 def test_a_fatal_error_ends_the_client(tmp_path, answer):
     client, _ = send_all(tmp_path, [answer])
     assert (client.usable, client.ended, client.outstanding) == (False, True, 0)
+
+
+def raising(session, **errors) -> SendingClient:
+    producer = FakeProducer([(None, 1)])
+    producer.raising.update(errors)
+    make: Any = lambda _name, _on_error: producer  # noqa: E731
+    return SendingClient(session, make)
+
+
+def test_a_fatal_error_raised_while_reports_are_served_ends_the_client_and_nothing_else(tmp_path):
+    session = session_in(tmp_path)
+    client = raising(session, poll=FATAL)
+    assert client.fatal.wait(60)
+    client.join()
+    session.recorder.close()
+
+
+def test_a_fatal_error_raised_while_flushing_leaves_no_send_without_an_end(tmp_path):
+    session = session_in(tmp_path)
+    client = raising(session, flush=FATAL)
+    client.send(1, PLACE, 0, None)
+    client.stop()
+    client.join()
+    session.recorder.close()
+    assert (client.outstanding, client.usable) == (0, False)
+
+
+def test_another_error_that_the_client_raises_is_told(tmp_path):
+    session = session_in(tmp_path)
+    client = raising(session, flush=KafkaError(KafkaError._STATE))
+    client.stop()
+    with pytest.raises(KafkaException):
+        client.join()
+    session.recorder.close()
 
 
 def test_a_second_client_has_another_number(tmp_path):

@@ -2,21 +2,32 @@
 
 import functools
 import os
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from harness.errors import EnvironmentFault
 from harness.nodes import available, create
 
 
 @functools.cache
 def missing(kind: str) -> str | None:
-    return available("docker" if kind == "ssh" else kind)
+    """Why a test with such nodes must be skipped. Where containers can be had their image is made now, which may take minutes:
+    tests that are marked `docker` have it asked before the first test begins, and its limit in time."""
+    if kind == "namespaces":
+        return available(kind)
+    return available("docker") or _image_problem()
+
+
+def new_run_id(name: str) -> str:
+    """Another each time: an engine may be in use by several test runs."""
+    return f"{name}-{uuid.uuid4().hex[:8]}"
 
 
 @contextmanager
 def inventory_of_docker_nodes(count: int, folder: Path, *, routing: bool = True) -> Iterator[Path]:
-    with create("docker", count, f"hosts-{routing}", folder / "hosts") as hosts:
+    with create("docker", count, new_run_id("hosts"), folder / "hosts") as hosts:
         host_key = (folder / "hosts" / "host_key.pub").read_text().strip()
         path = folder / "inventory.toml"
         path.write_text(
@@ -53,3 +64,16 @@ def networks_in_use() -> set[str]:
             except OSError:
                 continue
     return found
+
+
+def _image_problem() -> str | None:
+    from harness.nodes import docker_nodes, node_image
+
+    engine = docker_nodes.connect_engine()
+    try:
+        node_image.ensure_image(engine)
+        return None
+    except EnvironmentFault as problem:
+        return str(problem)
+    finally:
+        engine.close()

@@ -11,6 +11,6 @@ def test_a_missing_engine_is_said_with_the_remedy(monkeypatch, tmp_path):
     reason = available("docker")
     assert reason is not None
     assert "no Docker engine answers" in reason
-    assert "apt-get install docker.io" in reason
+    assert "./highwater doctor --fix" in reason
     with pytest.raises(EnvironmentFault, match="no Docker engine answers"):
         create("docker", 1, "none", tmp_path)

@@ -1,15 +1,20 @@
 """SSH hosts in particular: inventories, hosts that are left as they were, and cuts that never reach our own connection."""
 
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import cast
 
+import paramiko
 import pytest
 
 from harness.errors import EnvironmentFault, UserMistake
 from harness.nodes import NodeLost, Rule
 from harness.nodes.docker_nodes import _make_key
 from harness.nodes.network import TCP
+from harness.nodes.ssh_connection import _Conversation
 from harness.nodes.ssh_network import CHAIN, _from_iptables
 from harness.nodes.ssh_nodes import SshNodes, read_inventory
 from tests.harness.nodes.kinds import inventory_of_docker_nodes, missing
@@ -88,6 +93,7 @@ def test_rules_of_iptables_are_read_back():
     assert _from_iptables(f"-A {CHAIN} -s 198.18.0.1/32 -p tcp -m tcp --sport 9092 -j DROP") == Rule("198.18.0.1", TCP, 0, 9092)
 
 
+@pytest.mark.docker
 def test_closing_ends_every_process_and_leaves_the_host_as_it_was(inventory):
     with SshNodes.create(2, "look", inventory) as looking:
         host = looking.nodes[0]
@@ -100,6 +106,7 @@ def test_closing_ends_every_process_and_leaves_the_host_as_it_was(inventory):
     assert after == before
 
 
+@pytest.mark.docker
 def test_without_leave_to_route_cuts_are_made_by_a_filter(inventory):
     with SshNodes.create(2, "filter", inventory) as nodes, traffic(nodes.client) as wires:
         first, second = nodes.nodes
@@ -116,6 +123,7 @@ def test_without_leave_to_route_cuts_are_made_by_a_filter(inventory):
         assert second.run(["ip", "rule"]).out == rules
 
 
+@pytest.mark.docker
 def test_a_cut_of_our_own_connection_is_refused(inventory):
     with SshNodes.create(1, "control", inventory) as nodes:
         [node] = nodes.nodes
@@ -127,6 +135,7 @@ def test_a_cut_of_our_own_connection_is_refused(inventory):
         assert node.run(["true"]).code == 0
 
 
+@pytest.mark.docker
 def test_rules_are_removed_by_the_node_itself_when_the_lease_is_over(inventory):
     with SshNodes.create(1, "lease", inventory) as nodes:
         [node] = nodes.nodes
@@ -138,6 +147,7 @@ def test_rules_are_removed_by_the_node_itself_when_the_lease_is_over(inventory):
         assert node.network.rules() == {Rule("198.18.200.200")}
 
 
+@pytest.mark.docker
 def test_a_connection_that_breaks_is_made_anew(inventory):
     with SshNodes.create(1, "anew", inventory) as nodes:
         [node] = nodes.nodes
@@ -158,3 +168,30 @@ def test_a_host_that_does_not_let_us_in_is_named(tmp_path):
     _make_key(tmp_path / "k")
     with pytest.raises(EnvironmentFault, match=r"node n1: u@127\.0\.0\.1 port 22 does not let us in"):
         SshNodes.create(1, "none", path)
+
+
+class SlowChannel:
+    """Of a host that says nothing until it is told to."""
+
+    def __init__(self) -> None:
+        self.status_event, self.speaks = threading.Event(), threading.Event()
+        self._words = [b"4711\n"]
+
+    def sendall(self, words: bytes) -> None: ...
+
+    def shutdown_write(self) -> None: ...
+
+    def recv(self, size: int) -> bytes:
+        self.speaks.wait(60)
+        return self._words.pop() if self._words else b""
+
+    def recv_stderr(self, size: int) -> bytes:
+        return b""
+
+
+def test_a_command_that_has_not_said_its_group_when_its_time_is_up_is_listened_to_until_it_does():
+    channel = SlowChannel()
+    conversation = _Conversation(cast(paramiko.Channel, channel), b"")
+    assert conversation.until(time.monotonic()) is None
+    threading.Timer(0.1, channel.speaks.set).start()
+    assert conversation.group(60.0) == "4711"

@@ -16,6 +16,7 @@ KILL = {"kind": "kill"}
         ({"system": "external", "bootstrap": ["h"]}, "bootstrap", "'h' is not of the form HOST:PORT"),
         ({"system": "external", "bootstrap": ["h:1"], "faults": [KILL]}, "faults", "none can be given"),
         ({"kafka_home": "/opt/kafka"}, "kafka_home", "system = kafka only"),
+        ({"plugin": "broken.py", "system": "kafka"}, "plugin", "system = highwater only"),
         ({"nodes_kind": "ssh"}, "inventory", "is missing"),
         ({"inventory": "hosts.toml"}, "inventory", "nodes_kind = ssh only"),
         ({"nodes": 2, "topics": {"replicas": 3}}, "topics.replicas", "allowed: 1 to 2"),

@@ -20,6 +20,7 @@ SAMPLES = {
     "inventory": ("--inventory hosts.toml --nodes-kind ssh", "hosts.toml"),
     "bootstrap": ("--bootstrap a:1,b:2 --system external", ("a:1", "b:2")),
     "kafka_home": ("--kafka-home /opt/kafka --system kafka", "/opt/kafka"),
+    "plugin": ("--plugin broken.py", "broken.py"),
     "restart_dead": ("--no-restart-dead", False),
     "seed": ("--seed 7", 7),
     "topics.count": ("--topics 9", 9),

@@ -18,6 +18,7 @@ WRONG = {
     "inventory": 7,
     "bootstrap": 9092,
     "kafka_home": False,
+    "plugin": 3,
     "restart_dead": "yes",
     "seed": -1,
     "topics": {"count": 0, "partitions": "many", "replicas": 10, "min_insync": 0, "unclean": 1},

@@ -1,0 +1,230 @@
+"""Which *sometimes* states a run reached: a green run in which nothing interesting happened proves little.
+
+A state is seen in what the brokers told, in the rows of the history, or in the faults. What a system does not tell is *not observable*,
+which is not the same as not reached. The first leader of a partition is no change, nor is the first controller.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from analysis.circumstances import unclean_elections
+from analysis.columns import Numbers, column_of
+from analysis.partition import MISSING, Names
+from harness.history.beside import Event, Fault
+from harness.history.schema import Function, Outcome
+from harness.history.stalls import EVENT as STALLED
+
+Reach = Literal["reached", "not reached", "not observable"]
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """`source` is where it is seen: events, history or faults."""
+
+    name: str
+    sentence: str
+    source: Literal["events", "history", "faults"]
+    seen: str
+
+
+STATES: Mapping[str, State] = {
+    state.name: state
+    for state in (
+        State("leader-changed", "A partition got a new leader, or its leader a new epoch.", "events", "`leader-changed` after the first"),
+        State(
+            "leader-changed-in-flight",
+            "A leader changed while sends to its partition were under way.",
+            "history",
+            "a send that was open when its partition's `leader-changed` was told",
+        ),
+        State(
+            "unclean-election", "A replica outside the ISR became leader, or may have.", "events", "an ISR that shares nobody with the last"
+        ),
+        State("epoch-fenced", "Somebody with an old epoch was turned away.", "events", "`epoch-fenced`"),
+        State("isr-shrunk", "A replica fell out of an ISR.", "events", "`isr-shrunk`"),
+        State("isr-alone", "An ISR was down to one replica.", "events", "`isr-shrunk` or `leader-changed` with an ISR of one"),
+        State("isr-grown", "A replica came back into an ISR.", "events", "`isr-grown`"),
+        State("truncated", "A follower cut off what its leader did not have.", "events", "`truncated`"),
+        State("duplicate-batch", "A batch was sent again after it had been stored.", "events", "`duplicate-batch`"),
+        State("session-lapsed", "The controller gave up a broker.", "events", "`session-lapsed`"),
+        State("controller-changed", "The quorum got another controller.", "events", "`controller-changed` after the first"),
+        State("send-refused", "A send certainly had no effect.", "history", "a send that ended `fail`"),
+        State("send-unknown", "Nobody knows whether a send had effect.", "history", "a send that ended `info`"),
+        State("late-landing", "A send that nobody knew of was read all the same.", "history", "a value polled whose send ended `info`"),
+        State(
+            "retry-answered", "A retry was answered as stored before.", "history", "an acknowledgement without an offset (acks 1 or all)"
+        ),
+        State(
+            "client-replaced",
+            "A client was closed after a fatal error and another took its place.",
+            "history",
+            "a process with two producers",
+        ),
+        State(
+            "two-epochs-read",
+            "A reader got messages of several leader epochs from one partition.",
+            "history",
+            "the epochs of polled messages",
+        ),
+        State("reader-jumped", "A reader went to an offset of its choice.", "history", "a `seek`"),
+        State("time-looked-up", "An offset was looked up by time.", "history", "a `lookup` that was answered"),
+        State("leader-struck", "A fault struck a leader because it led.", "faults", "a fault aimed at leaders"),
+        State("controller-struck", "A fault struck the controller because it was that.", "faults", "a fault aimed at the controller"),
+        State("faults-overlapped", "Two faults were at work at the same time.", "faults", "their times"),
+    )
+}
+
+COLUMNS = ("f", "outcome", "process", "producer", "topic", "part", "value", "offset", "leader_epoch", "invoked", "completed")
+"""What `extract` needs of the rows."""
+
+_MOST_CHANGES = 50
+"""Changes of one partition's leader that are looked at."""
+
+
+def leader_changes(events: Sequence[Event]) -> dict[Place, list[int]]:
+    """When a partition's leader changed, for `extract`; where only the node's own clock knows, it cannot be laid beside the history."""
+    first: dict[Place, int] = {}
+    times: dict[Place, list[tuple[int, int]]] = {}
+    for event in events:
+        if event.event == "leader-changed" and event.topic is not None and event.part is not None and event.epoch is not None:
+            place = event.topic, event.part
+            first[place] = min(first.get(place, event.epoch), event.epoch)
+            if event.t is not None:
+                times.setdefault(place, []).append((event.epoch, event.t))
+    return {place: sorted(t for epoch, t in found if epoch > first[place])[:_MOST_CHANGES] for place, found in times.items()}
+
+
+def extract(rows: pa.Table, names: Names, changes: Mapping[Place, Sequence[int]]) -> Counter[str]:
+    """How often the rows show each state that is seen in rows; those of several tasks add up."""
+    columns = {name: column_of(rows, name, names) for name in COLUMNS}
+    sends, polls, seeks, lookups = (columns["f"] == f for f in (Function.SEND, Function.POLL, Function.SEEK, Function.LOOKUP))
+    ok, fail, info = (columns["outcome"] == outcome for outcome in Outcome)
+    found = {
+        "send-refused": int((sends & fail).sum()),
+        "send-unknown": int((sends & info).sum()),
+        "late-landing": len(_values(columns, sends & info) & _polled(columns, polls & ok, sends & info)),
+        "retry-answered": int((sends & ok & (columns["offset"] == MISSING)).sum()),
+        "client-replaced": _replaced(columns, sends & (columns["producer"] != MISSING)),
+        "two-epochs-read": _several_epochs(columns, polls & (columns["leader_epoch"] != MISSING)),
+        "epochs-known": int((polls & (columns["leader_epoch"] != MISSING)).sum()),
+        "reader-jumped": int((seeks & ok).sum()),
+        "time-looked-up": int((lookups & ok).sum()),
+        "leader-changed-in-flight": _in_flight(columns, sends, names, changes),
+    }
+    return Counter({name: count for name, count in found.items() if count})
+
+
+def assess(
+    extracts: Iterable[Mapping[str, int]], events: Sequence[Event], faults: Sequence[Fault], acks: str, until: int | None = None
+) -> dict[str, dict[str, Any]]:
+    """For verdict.json: of every state what became of it, and how often where it was reached.
+
+    `until`: when the load was over; what brokers tell while they are being shut down is no state of the run.
+    """
+    events = [event for event in events if until is None or event.t is None or event.t <= until]
+    counts: Counter[str] = Counter()
+    for each in extracts:
+        counts.update(each)
+    counts.update(_of_events(events))
+    counts.update(_of_faults(faults))
+    hidden = _hidden(events, counts, acks)
+    found: dict[str, dict[str, Any]] = {}
+    for name in STATES:
+        reach: Reach = "not observable" if name in hidden else "reached" if counts[name] else "not reached"
+        found[name] = {"state": reach} | ({"count": counts[name]} if reach == "reached" else {})
+    return found
+
+
+def _hidden(events: Sequence[Event], counts: Mapping[str, int], acks: str) -> set[str]:
+    """What this history cannot show."""
+    hidden = set()
+    if all(event.event == STALLED for event in events):
+        hidden |= {state.name for state in STATES.values() if state.source == "events"}
+    if not any(event.event == "leader-changed" and event.t is not None for event in events):
+        hidden.add("leader-changed-in-flight")
+    if acks == "0":
+        hidden.add("retry-answered")
+    if not counts.get("epochs-known"):
+        hidden.add("two-epochs-read")
+    return hidden
+
+
+def _of_events(events: Sequence[Event]) -> Counter[str]:
+    found = Counter(event.event for event in events if event.event in STATES)
+    found["leader-changed"] -= len({(event.topic, event.part) for event in events if event.event == "leader-changed"})
+    found["controller-changed"] = max(len({event.epoch for event in events if event.event == "controller-changed"}) - 1, 0)
+    found["isr-alone"] = sum(_isr_size(event) == 1 for event in events if event.event in ("isr-shrunk", "leader-changed"))
+    found["unclean-election"] = unclean_elections(events) or 0
+    return found
+
+
+def _of_faults(faults: Sequence[Fault]) -> Counter[str]:
+    struck = sorted((fault for fault in faults if fault.start is not None), key=lambda fault: fault.start or 0)
+    found: Counter[str] = Counter()
+    latest_end = -1
+    for fault in struck:
+        assert fault.start is not None
+        found["leader-struck"] += fault.selector in ("leader", "leaders")
+        found["controller-struck"] += fault.selector == "controller"
+        found["faults-overlapped"] += fault.start < latest_end
+        latest_end = max(latest_end, 2**63 if fault.end is None else fault.end)
+    return found
+
+
+def _isr_size(event: Event) -> int:
+    return len(json.loads(event.detail or "{}").get("isr", ()))
+
+
+_Mask = np.ndarray[Any, np.dtype[np.bool_]]
+_Columns = Mapping[str, Numbers]
+
+
+def _values(columns: _Columns, mask: _Mask) -> set[tuple[int, int, int]]:
+    return set(zip(*(columns[name][mask].tolist() for name in ("topic", "part", "value")), strict=True))
+
+
+def _polled(columns: _Columns, polls: _Mask, of: _Mask) -> set[tuple[int, int, int]]:
+    wanted = columns["value"][of]
+    return _values(columns, polls & np.isin(columns["value"], wanted)) if len(wanted) else set()
+
+
+def _replaced(columns: _Columns, sends: _Mask) -> int:
+    pairs = np.unique((columns["process"][sends] << 32) | columns["producer"][sends])
+    return int((np.unique(pairs >> 32, return_counts=True)[1] > 1).sum())
+
+
+def _several_epochs(columns: _Columns, polls: _Mask) -> int:
+    places, epochs = _places(columns)[polls], columns["leader_epoch"][polls]
+    if not len(places):
+        return 0
+    lowest, highest = np.full(places.max() + 1, np.iinfo(np.int64).max), np.full(places.max() + 1, -1)
+    np.minimum.at(lowest, places, epochs)
+    np.maximum.at(highest, places, epochs)
+    return int((highest > lowest).sum())
+
+
+def _in_flight(columns: _Columns, sends: _Mask, names: Names, changes: Mapping[Place, Sequence[int]]) -> int:
+    places, sends = _places(columns), sends & (columns["topic"] != MISSING)
+    found = 0
+    for place in np.unique(places[sends]):
+        here = np.flatnonzero(sends & (places == place))
+        times = changes.get((names["topic"][columns["topic"][here[0]]], int(columns["part"][here[0]])), ())
+        invoked, completed = columns["invoked"][here], columns["completed"][here]
+        found += sum(bool(((invoked <= t) & ((completed > t) | (completed == MISSING))).any()) for t in times)
+    return found
+
+
+def _places(columns: _Columns) -> Numbers:
+    """A small number for each partition; rows without one have that of the first."""
+    topic, part = (np.maximum(columns[name], 0) for name in ("topic", "part"))
+    places: Numbers = topic * (part.max(initial=0) + 1) + part
+    return places

@@ -1,0 +1,88 @@
+"""Whether a history can have happened at all. One that cannot condemns the harness that recorded it, never the broker.
+
+Every process is its own witness: its operations are numbered in the order of its calls, so their times may not run back; nothing ends
+before it began; what took effect has ended; and a process that polls does one thing at a time. Seen bucket by bucket: two operations of one
+process that share no bucket are not compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from analysis.partition import MISSING, Column, Names
+
+COLUMNS = ("process", "op", "kind", "f", "outcome", "invoked", "completed")
+SHOWN = 3
+_PIPELINED = ("send", "txn")
+
+
+@dataclass(frozen=True, slots=True)
+class Illegal:
+    """How many, and the first few told."""
+
+    count: int = 0
+    sentences: tuple[str, ...] = ()
+
+
+def add_up(found: Iterable[Illegal]) -> Illegal:
+    several = list(found)
+    return Illegal(sum(one.count for one in several), tuple(sorted({text for one in several for text in one.sentences}))[:SHOWN])
+
+
+def illegal_rows(rows: pa.Table, names: Names) -> Illegal:
+    """Of the rows of a bucket, in any order. `names` is the history's."""
+    columns = {name: rows[name].to_numpy() for name in COLUMNS if name != "completed"}
+    columns["completed"] = rows["completed"].fill_null(int(MISSING)).to_numpy()
+    ended = columns["completed"] != MISSING
+    took_effect = _is(columns, "outcome", names, "ok") & _is(columns, "f", names, "send")
+    return add_up(
+        [
+            _tell(columns, ended & (columns["completed"] < columns["invoked"]), "ended before it began"),
+            _tell(columns, took_effect & ~ended, "took effect and never ended"),
+            _out_of_order(columns, ~_is(columns, "kind", names, *_PIPELINED)),
+        ]
+    )
+
+
+def _out_of_order(columns: Mapping[str, Column], one_at_a_time: npt.NDArray[np.bool_]) -> Illegal:
+    """Each row against the one before of the same process, where that is of another operation."""
+    order = _by_process_and_call(columns["process"], columns["op"])
+    calls = {name: columns[name][order] for name in ("process", "op", "invoked", "completed")}
+    waits = one_at_a_time[order]
+    next_call = np.zeros(len(order), bool)
+    next_call[1:] = (calls["process"][1:] == calls["process"][:-1]) & (calls["op"][1:] != calls["op"][:-1])
+    back, overlapping = next_call, next_call & waits
+    back[1:] &= calls["invoked"][1:] < calls["invoked"][:-1]
+    overlapping[1:] &= ~back[1:] & waits[:-1] & (calls["invoked"][1:] < calls["completed"][:-1])
+    return add_up(
+        [
+            _tell(calls, back, "was called after another of its process and began before it: the clock ran back"),
+            _tell(calls, overlapping, "began before its process's last one had ended"),
+        ]
+    )
+
+
+def _by_process_and_call(process: Column, op: Column) -> Column:
+    """Files are in the order of calls, so sorting by process alone is nearly always enough; small numbers are sorted by radix."""
+    small = len(process) and process.min() >= 0 and process.max() < 2**16
+    order = np.argsort(process.astype(np.uint16) if small else process, kind="stable")
+    other_process = process[order][1:] != process[order][:-1]
+    if (other_process | (op[order][1:] >= op[order][:-1])).all():
+        return order
+    return np.lexsort((op, process))
+
+
+def _is(columns: Mapping[str, Column], column: str, names: Names, *words: str) -> npt.NDArray[np.bool_]:
+    found: npt.NDArray[np.bool_] = np.isin(columns[column], [number for number, name in enumerate(names[column]) if name in words])
+    return found
+
+
+def _tell(columns: Mapping[str, Column], guilty: npt.NDArray[np.bool_], what: str) -> Illegal:
+    rows = np.flatnonzero(guilty)
+    shown = rows[np.argsort(columns["op"][rows], kind="stable")[:SHOWN]]
+    return Illegal(len(rows), tuple(f"operation {columns['op'][row]} of process {columns['process'][row]} {what}" for row in shown))

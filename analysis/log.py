@@ -1,0 +1,256 @@
+"""One partition's log as the history shows it: which value lies at which offset, who sent it, who read it.
+
+Most checks ask the same questions of the same rows, and the answers are what costs: each is worked out when it is first asked for and
+kept here. Everything is sorting and searching of whole columns; nothing is as long as an offset is large.
+
+A value is a *number* here: its rank among the values sent, then those that nobody sent. A *pair* is an offset and a number that lies at
+it; pairs are sorted by both. An acknowledged send is told its offset, so its pair knows its number without a search: only what
+was polled and never acknowledged has to be looked for among the values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.context import Context
+from analysis.partition import MISSING, Column, Partition
+from analysis.sorting import changes, groups_of, order_by, order_of, position_in
+from harness.history.schema import Function, Outcome, Phase
+
+Mask = npt.NDArray[np.bool_]
+
+UNKNOWN = -1
+"""The place of what has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Columns over the pairs. `of_poll` has the pair of each row in `Log.polls`; `of_ack` that of each in `Log.acks`."""
+
+    offset: Column
+    number: Column
+    of_poll: Column
+    of_ack: Column
+
+
+class Log:
+    """Of one partition, for as long as it is checked. `sends`, `polls` and `acks` are positions of rows."""
+
+    def __init__(self, partition: Partition, context: Context) -> None:
+        self.rows = partition
+        self.context = context
+
+    @cached_property
+    def sends(self) -> Column:
+        """Rows of sends, whatever became of them."""
+        return np.flatnonzero((self.rows["f"] == Function.SEND) & (self.rows["value"] != MISSING))
+
+    @cached_property
+    def polls(self) -> Column:
+        """Rows of messages polled, with a value, whatever became of the operation."""
+        return np.flatnonzero((self.rows["f"] == Function.POLL) & (self.rows["value"] != MISSING) & (self.rows["offset"] != MISSING))
+
+    @cached_property
+    def reads(self) -> Column:
+        """As `polls`, with those that gave no value; Jepsen's rules know none of these."""
+        if self.context.rules == "jepsen":
+            return self.polls
+        return np.flatnonzero((self.rows["f"] == Function.POLL) & (self.rows["offset"] != MISSING))
+
+    @cached_property
+    def acks(self) -> Column:
+        """Rows of sends of committed operations that were told an offset."""
+        told: Column = self.sends[self.rows["offset"][self.sends] != MISSING]
+        outcome = self.rows["outcome"][told]
+        sound: Mask = outcome == Outcome.OK
+        open_ended = outcome == Outcome.INFO
+        if open_ended.any():
+            sound |= open_ended & np.isin(self.rows["op"][told], self._committed_by_comparing)
+        return told if sound.all() else told[sound]
+
+    # Values by number.
+
+    @cached_property
+    def values(self) -> Column:
+        """The value of each number."""
+        return np.concatenate((self._sent[0], self._unsent)) if len(self._unsent) else self._sent[0]
+
+    @property
+    def sent_count(self) -> int:
+        """Numbers from here on belong to values that nobody sent."""
+        return len(self._sent[0])
+
+    @cached_property
+    def writer(self) -> Column:
+        """The row that sent a value, for each number of one that was sent."""
+        return self._sent[1]
+
+    @cached_property
+    def number_of_send(self) -> Column:
+        """Of each row in `sends`."""
+        return self._sent[2]
+
+    @cached_property
+    def outcome(self) -> npt.NDArray[np.int8]:
+        """Of the send of each value sent."""
+        return np.asarray(self.rows["outcome"][self.writer], np.int8)
+
+    @cached_property
+    def committed(self) -> Mask:
+        """Of each value sent: whether its operation was ok, or is known to have taken effect."""
+        known: Mask = self.outcome == Outcome.OK
+        unsure = np.flatnonzero(self.outcome == Outcome.INFO)
+        if len(unsure):
+            known[unsure] = np.isin(self.rows["op"][self.writer[unsure]], self.committed_operations)
+        return known
+
+    @cached_property
+    def committed_operations(self) -> Column:
+        """The info operations that count as committed, sorted."""
+        shown = (self.outcome == Outcome.INFO) & self.read_ok[: self.sent_count]
+        return np.union1d(self.context.committed, self.rows["op"][self.writer[shown]])
+
+    @cached_property
+    def read_ok(self) -> Mask:
+        """Of each value: an ok operation read it."""
+        return self._read_by(self.rows["outcome"][self.polls] == Outcome.OK)
+
+    @cached_property
+    def read_finally(self) -> Mask:
+        """Of each value: it is in the final read."""
+        return self._read_by((self.rows["outcome"][self.polls] == Outcome.OK) & (self.rows["phase"][self.polls] == Phase.FINAL))
+
+    # Pairs and places.
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        return self._paired[0]
+
+    @cached_property
+    def place(self) -> Column:
+        """Of each pair: the dense index of its offset."""
+        return groups_of(self.pairs.offset)
+
+    @cached_property
+    def owns(self) -> Mask:
+        """Of each pair: its value is the smallest at its offset, so that it lies there as something sent."""
+        return np.concatenate(([True], changes(self.pairs.offset))) if len(self.pairs.offset) else np.empty(0, np.bool_)
+
+    @cached_property
+    def first_place(self) -> Column:
+        """Of each value, as something sent."""
+        owner = np.flatnonzero(self.owns)[::-1]
+        found = np.full(len(self.values), UNKNOWN)
+        found[self.pairs.number[owner]] = self.place[owner]
+        return found
+
+    @cached_property
+    def last_place(self) -> Column:
+        """Of each value, as something sent."""
+        owner = np.flatnonzero(self.owns)
+        found = np.full(len(self.values), UNKNOWN)
+        found[self.pairs.number[owner]] = self.place[owner]
+        return found
+
+    @property
+    def place_of_value(self) -> Column:
+        """Where each value lies as something sent, by the rules."""
+        return self.last_place if self.context.rules == "jepsen" else self.first_place
+
+    @cached_property
+    def last_offset(self) -> Column:
+        """Of each value: the last offset at which it lies, MISSING where none is known."""
+        found = np.full(len(self.values), MISSING)
+        found[self.pairs.number] = self.pairs.offset
+        return found
+
+    @cached_property
+    def place_sent(self) -> Column:
+        """Of each row in `sends`, by the rules."""
+        return self.place_of_value[self.number_of_send]
+
+    @cached_property
+    def place_read(self) -> Column:
+        """Of each row in `reads`, by the rules."""
+        pair = self.pairs.of_poll
+        if self.context.rules == "jepsen":
+            return self.place_of_value[self.pairs.number[pair]]
+        if len(self.reads) == len(self.polls):
+            return self.place[pair]
+        found = np.empty(len(self.rows), np.int64)
+        found[self.polls] = self.place[pair]
+        bad = np.setdiff1d(self.reads, self.polls, assume_unique=True)
+        at = position_in(self.pairs.offset, self.rows["offset"][bad])
+        found[bad] = np.where(at == UNKNOWN, UNKNOWN, self.place[at]) if len(self.place) else UNKNOWN
+        return found[self.reads]
+
+    # How they are worked out.
+
+    @cached_property
+    def _sent(self) -> tuple[Column, Column, Column]:
+        """Values sent, sorted; their writers; the number of each send."""
+        value = self.rows["value"][self.sends]
+        if len(value) == 0 or (value[1:] > value[:-1]).all():
+            return value, self.sends, np.arange(len(value))
+        order = order_of(value)
+        ranked = value[order]
+        number = groups_of(ranked)
+        first = np.concatenate(([0], np.flatnonzero(changes(ranked)) + 1))
+        numbers = np.empty(len(value), np.int64)
+        numbers[order] = number
+        return ranked[first], self.sends[order[first]], numbers
+
+    @property
+    def _unsent(self) -> Column:
+        return self._paired[1]
+
+    @cached_property
+    def _paired(self) -> tuple[Pairs, Column]:
+        """The pairs, and the values in them that nobody sent."""
+        acks = len(self.acks)
+        rows = np.concatenate((self.acks, self.polls))
+        offset, value = self.rows["offset"][rows], self.rows["value"][rows]
+        order = order_of(offset)
+        differs = changes(offset[order])
+        if (value[order[1:]] != value[order[:-1]])[~differs].any():
+            order = order_by(offset, value)
+            differs = changes(offset[order], value[order])
+        first = order[np.concatenate(([0], np.flatnonzero(differs) + 1))] if len(order) else order
+        pair = np.empty(len(rows), np.int64)
+        if len(order):
+            pair[order] = np.concatenate(([0], np.cumsum(differs)))
+        number, unsent = self._numbers(value[first], pair[:acks])
+        return Pairs(offset[first], number, pair[acks:], pair[:acks]), unsent
+
+    def _numbers(self, value: Column, of_ack: Column) -> tuple[Column, Column]:
+        """The number of each pair's value; those of acknowledged ones are known."""
+        number = np.full(len(value), UNKNOWN)
+        number[of_ack] = self.number_of_send if len(self.acks) == len(self.sends) else self._number_of_ack
+        unknown = np.flatnonzero(number == UNKNOWN)
+        if len(unknown) == 0:
+            return number, np.empty(0, np.int64)
+        number[unknown] = position_in(self._sent[0], value[unknown])
+        unsent = unknown[number[unknown] == UNKNOWN]
+        new, where = np.unique(value[unsent], return_inverse=True)
+        number[unsent] = len(self._sent[0]) + where
+        return number, new
+
+    @property
+    def _number_of_ack(self) -> Column:
+        return self.number_of_send[np.searchsorted(self.sends, self.acks)]
+
+    def _read_by(self, chosen: Mask) -> Mask:
+        found = np.zeros(len(self.values), np.bool_)
+        found[self.pairs.number[self.pairs.of_poll[chosen]]] = True
+        return found
+
+    @property
+    def _committed_by_comparing(self) -> Column:
+        """As `committed_operations`, without the pairs, which are not yet known where a send of unknown outcome was told an offset."""
+        rows, unsure = self.rows, self.writer[self.outcome == Outcome.INFO]
+        polled = self.polls[rows["outcome"][self.polls] == Outcome.OK]
+        return np.union1d(self.context.committed, rows["op"][unsure][np.isin(rows["value"][unsure], rows["value"][polled])])

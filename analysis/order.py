@@ -1,0 +1,260 @@
+"""The order in which things were sent, stored and read, inside one operation, along one process, of one client and key.
+
+Everything is judged by places (see `anomalies`): the step from one to the next is 1 where nothing was left out. Whoever reads on has to
+start at the place that follows the last one; a seek puts him elsewhere, and whoever gives a partition up is free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis import time_index
+from analysis.check import Check
+from analysis.findings import Finding, Witness
+from analysis.log import UNKNOWN, Log, Mask
+from analysis.partition import MISSING, Column
+from analysis.sorting import changes, groups_of, order_by, order_of
+from analysis.telling import finding, who, witness
+from harness.history.schema import Function, Outcome
+
+
+def inside_polls(log: Log) -> Iterator[Finding]:
+    rows, place = log.reads, log.place_read
+    second = _neighbours(log, rows)
+    excused = np.unique(log.rows["op"][log.rows["f"] == Function.REBALANCE])
+    if len(excused):
+        second = second[~np.isin(log.rows["op"][rows[second]], excused)]
+    for name, chosen in _steps(place[second - 1], place[second], "int-poll-skip", "int-nonmonotonic-poll"):
+        yield _inside(log, name, rows, second[chosen], "polled")
+
+
+def inside_sends(log: Log) -> Iterator[Finding]:
+    rows, place = log.sends, log.place_sent
+    second = _neighbours(log, rows)
+    for name, chosen in _steps(place[second - 1], place[second], "int-send-skip", "int-nonmonotonic-send"):
+        yield _inside(log, name, rows, second[chosen], "sent")
+
+
+def along_polls(log: Log) -> Iterator[Finding]:
+    """A process's first poll in an operation against its position, which is told as the place that should come next."""
+    rows, place = log.reads, log.place_read
+    first, last = _ends(log.rows["op"][rows])
+    moving = last[log.rows["outcome"][rows[last]] == Outcome.OK]
+    forgets, seeks = _forgets(log), np.flatnonzero((log.rows["f"] == Function.SEEK) & (log.rows["outcome"] != Outcome.FAIL))
+    sought = np.searchsorted(log.pairs.offset[log.owns], log.rows["offset"][seeks])
+    positions = _States(
+        np.concatenate((rows[moving], forgets, seeks)),
+        np.concatenate(
+            (
+                np.where(place[moving] == UNKNOWN, UNKNOWN, place[moving] + 1),
+                np.full(len(forgets), UNKNOWN),
+                np.where(log.rows["outcome"][seeks] == Outcome.OK, sought, UNKNOWN),
+            )
+        ),
+    )
+    expected, since = positions.before(log, rows[first])
+    known = (expected != UNKNOWN) & (place[first] != UNKNOWN)
+    for name, chosen in (("poll-skip", known & (place[first] > expected)), ("nonmonotonic-poll", known & (place[first] < expected))):
+        yield _along_polls(log, name, rows[first[chosen]], since[chosen])
+
+
+def along_sends(log: Log) -> Iterator[Finding]:
+    """A process's first send in an operation against the last of the one before."""
+    alive = np.flatnonzero(log.rows["outcome"][log.sends] != Outcome.FAIL)
+    rows, place = log.sends[alive], log.place_sent[alive]
+    first, last = _ends(log.rows["op"][rows])
+    order = order_of(log.rows["process"][rows[first]])
+    before, after = last[order[:-1]], first[order[1:]]
+    back = (place[before] != UNKNOWN) & (place[after] != UNKNOWN) & (place[after] <= place[before])
+    back &= log.rows["process"][rows[before]] == log.rows["process"][rows[after]]
+    earlier, now = rows[before[back]], rows[after[back]]
+    together = ~_parted(log, earlier, now)
+    earlier, now = earlier[together], now[together]
+    doubtful = (log.rows["outcome"][now] == Outcome.INFO) | (log.rows["outcome"][earlier] == Outcome.INFO)
+    doubtful |= log.rows["producer"][now] != log.rows["producer"][earlier]
+    tell = _teller_of_sends(log, "nonmonotonic-send", now, earlier, doubtful)
+    yield finding("nonmonotonic-send", (log.rows["op"][now],), tell, doubtful)
+
+
+def reordered(log: Log) -> Iterator[Finding]:
+    """Of one client and record key, the values stored before one that was sent before them."""
+    alive = (log.rows["outcome"][log.sends] != Outcome.FAIL) & (log.first_place[log.number_of_send] != UNKNOWN)
+    if len(log.sends) != log.sent_count:
+        alive &= log.writer[log.number_of_send] == log.sends
+    chosen = np.flatnonzero(alive)
+    client, place = _clients(log)[chosen], log.place_sent[chosen]
+    order = order_of(client)
+    if not (changes(client[order]) | (np.diff(place[order]) > 0)).all():
+        yield _reordered(log, log.sends[chosen], client, place)
+
+
+def _reordered(log: Log, rows: Column, client: Column, place: Column) -> Finding:
+    key = log.rows["key"][rows]
+    order = order_by(client, key)
+    rows, place = rows[order], place[order]
+    group = groups_of(client[order], key[order])
+    ok = log.rows["outcome"][rows] == Outcome.OK
+    behind = _highest_before(group, place) > place
+    certain = ok & (_highest_before(group, np.where(ok, place, UNKNOWN)) > place)
+    late = np.flatnonzero(behind)
+    values, doubtful = log.rows["value"][rows[late]], ~certain[late]
+
+    def tell(at: int) -> Witness:
+        here = int(late[at])
+        earlier = np.flatnonzero((group[:here] == group[here]) & (place[:here] > place[here]) & (ok[:here] | bool(doubtful[at])))
+        return _tell_sends(log, "reordered", int(rows[here]), int(rows[earlier[0]]), bool(doubtful[at]))
+
+    return finding("reordered", (values,), tell, doubtful)
+
+
+@dataclass(frozen=True, slots=True)
+class _States:
+    """What is known of a process after some of its rows."""
+
+    rows: Column
+    states: Column
+
+    def before(self, log: Log, asked: Column) -> tuple[Column, Column]:
+        """For each row asked for, the state its process was in and the row since when; UNKNOWN where there is none."""
+        length = len(log.rows) + 1
+        process = log.rows["process"].astype(np.int64)
+        moment = process[self.rows] * length + self.rows
+        order = order_of(moment)
+        at = np.searchsorted(moment[order], process[asked] * length + asked) - 1
+        if len(order) == 0:
+            return np.full(len(asked), UNKNOWN), np.full(len(asked), UNKNOWN)
+        since = self.rows[order[at]]
+        same = (at >= 0) & (process[since] == process[asked])
+        return np.where(same, self.states[order[at]], UNKNOWN), np.where(same, since, UNKNOWN)
+
+
+def _neighbours(log: Log, rows: Column) -> Column:
+    """Positions in `rows` whose row is of the same operation as the one before."""
+    return np.flatnonzero(~changes(log.rows["op"][rows])) + 1
+
+
+def _steps(before: Column, now: Column, skip: str, back: str) -> Iterator[tuple[str, Mask]]:
+    known = (before != UNKNOWN) & (now != UNKNOWN)
+    yield skip, known & (now - before > 1)
+    yield back, known & (now - before < 1)
+
+
+def _ends(op: Column) -> tuple[Column, Column]:
+    """The first and the last position of each operation."""
+    if len(op) == 0:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    edges = np.flatnonzero(changes(op))
+    return np.concatenate(([0], edges + 1)), np.concatenate((edges, [len(op) - 1]))
+
+
+def _parted(log: Log, earlier: Column, now: Column) -> Mask:
+    """Whether the process of these pairs of rows gave the partition up in between."""
+    length, forgets = len(log.rows) + 1, _forgets(log)
+    process = log.rows["process"].astype(np.int64)
+    moments = np.sort(process[forgets] * length + forgets)
+    return np.searchsorted(moments, process[now] * length + now) > np.searchsorted(moments, process[now] * length + earlier)
+
+
+def _forgets(log: Log) -> Column:
+    return np.flatnonzero((log.rows["f"] == Function.FORGET) & (log.rows["outcome"] != Outcome.FAIL))
+
+
+def _clients(log: Log) -> Column:
+    """Who sent, for each of `sends`: the producer's number, or where there is none that of the process, which is another."""
+    producer, process = log.rows["producer"][log.sends], log.rows["process"][log.sends].astype(np.int64)
+    return np.where(producer == MISSING, process * 2 + 1, producer * 2)
+
+
+def _highest_before(group: Column, place: Column) -> Column:
+    """The highest place before each position, of the same group."""
+    if len(place) == 0:
+        return place
+    width = int(place.max()) + 2
+    highest = np.maximum.accumulate(group * width + place + 1) - group * width - 1
+    before = np.concatenate(([UNKNOWN], highest[:-1]))
+    before[1:][changes(group)] = UNKNOWN
+    return before
+
+
+def _at(log: Log, row: int) -> str:
+    rows = log.rows
+    value = int(rows["value"][row])
+    return f"offset {int(rows['offset'][row])}" + ("" if value == MISSING else f" (value {value})")
+
+
+def _inside(log: Log, name: str, rows: Column, second: Column, verb: str) -> Finding:
+    identity = (log.rows["op"][rows[second]], log.rows["micro"][rows[second]])
+
+    def tell(at: int) -> Witness:
+        before, now = int(rows[second[at] - 1]), int(rows[second[at]])
+        if verb == "polled":
+            sentence = f"{who(log, now).capitalize()} polled {_at(log, before)} and next {_at(log, now)}{_between(log, before, now)}."
+            offset = int(log.rows["offset"][now])
+        else:
+            sentence, offset = _stored(log, before, now)
+        return witness(log, sentence, (identity[0][at], identity[1][at]), (now,), offset=offset)
+
+    return finding(name, identity, tell)
+
+
+def _along_polls(log: Log, name: str, now: Column, since: Column) -> Finding:
+    identity = (log.rows["op"][now],)
+
+    def tell(at: int) -> Witness:
+        before, here = int(since[at]), int(now[at])
+        did = "sought offset" if log.rows["f"][before] == Function.SEEK else "polled"
+        where = str(int(log.rows["offset"][before])) if did.startswith("sought") else _at(log, before)
+        next_op = f"in op {int(log.rows['op'][here])} went on at {_at(log, here)}"
+        sentence = f"{who(log, before).capitalize()} {did} {where} and {next_op}{_between(log, before, here)}."
+        return witness(log, sentence, (identity[0][at],), (before, here), offset=int(log.rows["offset"][here]))
+
+    return finding(name, identity, tell)
+
+
+def _between(log: Log, before: int, now: int) -> str:
+    """What a step over offsets left out."""
+    offsets = log.pairs.offset
+    start, end = int(log.rows["offset"][before]), int(log.rows["offset"][now])
+    first = np.searchsorted(offsets, start, side="left" if log.rows["f"][before] == Function.SEEK else "right")
+    if end <= start or first >= np.searchsorted(offsets, end):
+        return ""
+    return f"; offset {int(offsets[first])} has value {int(log.values[log.pairs.number[first]])}"
+
+
+def _stored(log: Log, earlier: int, later: int) -> tuple[str, int]:
+    """Two sends of one operation and where they lie."""
+    place = dict(zip(log.sends[np.isin(log.sends, (earlier, later))], log.place_sent[np.isin(log.sends, (earlier, later))], strict=True))
+    offsets = log.pairs.offset[log.owns]
+    lies = {row: int(offsets[place[row]]) for row in (earlier, later)}
+    one, two = (f"value {int(log.rows['value'][row])}, which lies at offset {lies[row]}" for row in (earlier, later))
+    return f"{who(log, later).capitalize()} sent {one}, and next {two}.", lies[later]
+
+
+def _teller_of_sends(log: Log, name: str, now: Column, earlier: Column, doubtful: Mask) -> Callable[[int], Witness]:
+    return lambda at: _tell_sends(log, name, int(now[at]), int(earlier[at]), bool(doubtful[at]))
+
+
+def _tell_sends(log: Log, name: str, later: int, earlier: int, doubtful: bool) -> Witness:
+    offsets = log.pairs.offset[log.owns]
+    texts, lies = [], []
+    for row in (earlier, later):
+        lies.append(int(offsets[log.place_sent[np.searchsorted(log.sends, row)]]))
+        told = "acknowledged" if log.rows["outcome"][row] == Outcome.OK else "outcome unknown"
+        texts.append(f"value {int(log.rows['value'][row])} ({told}), which lies at offset {lies[-1]}")
+    sentence = f"{who(log, earlier).capitalize()} sent {texts[0]}; later, {who(log, later)} sent {texts[1]}: sent later, stored earlier."
+    identity = log.rows["value" if name == "reordered" else "op"][later]
+    return witness(log, sentence, (identity,), (earlier, later), offset=lies[1], doubtful=doubtful)
+
+
+_READING = ("f", "outcome", "value", "offset")
+CHECKS = (
+    Check(("int-poll-skip", "int-nonmonotonic-poll"), _READING, inside_polls),
+    Check(("int-send-skip", "int-nonmonotonic-send"), _READING, inside_sends),
+    Check(("poll-skip", "nonmonotonic-poll"), (*_READING, "process"), along_polls),
+    Check(("nonmonotonic-send",), (*_READING, "process", "producer"), along_sends),
+    Check(("reordered",), (*_READING, "process", "producer", "key"), reordered),
+    *time_index.CHECKS,
+)
