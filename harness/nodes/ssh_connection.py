@@ -150,8 +150,10 @@ class _Conversation:
         return Result(_SIGNALLED - code if code > _SIGNALLED else code, bytes(self._out).partition(b"\n")[2], bytes(self._err))
 
     def _say(self, words: bytes) -> None:
+        """In pieces: paramiko copies all that is left each time it has sent a packet, which takes minutes for a hundred megabytes."""
         try:
-            self._channel.sendall(words)
+            for at in range(0, len(words), _CHUNK):
+                self._channel.sendall(words[at : at + _CHUNK])
             self._channel.shutdown_write()
         except OSError:
             pass  # it ended without listening
