@@ -10,7 +10,6 @@ from abc import abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 
 from harness.nodes import Process
-from harness.systems.system import START_TIMEOUT
 from nemesis.fault import Evidence, Fault, Strike, until
 
 _GONE_TIMEOUT = 2.0
@@ -48,7 +47,7 @@ class Away(Fault):
 
     def prove_healed(self) -> Evidence:
         facts: dict[str, dict[str, object]] = {}
-        until(lambda: self._all_back(facts), START_TIMEOUT)
+        until(lambda: self._all_back(facts), self.world.system.start_timeout)
         ok = all(fact["new"] and fact["up"] for fact in facts.values())
         return Evidence(ok, facts, self._in_the_way())
 

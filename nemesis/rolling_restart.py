@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 
-from harness.systems.system import START_TIMEOUT
 from nemesis.fault import Evidence, Fault, Strike, until
 
 _STOP_TIMEOUT = 30.0
@@ -49,7 +48,7 @@ class RollingRestart(Fault):
             up.update({node: self.world.system.is_up(node) for node in self.targets})
             return all(up.values()) or bool(self._in_the_way())
 
-        until(all_up, START_TIMEOUT)
+        until(all_up, self.world.system.start_timeout)
         return Evidence(all(up.values()), {"up": up}, self._in_the_way())
 
     def _roll(self, node: str) -> None:
@@ -66,7 +65,7 @@ class RollingRestart(Fault):
         self.strike.cancelled.wait(self._down)
         self._start(node)
         self._covering.update(self._in_the_way(node))
-        back = until(lambda: system.is_up(node), START_TIMEOUT, self.strike.cancelled)
+        back = until(lambda: system.is_up(node), system.start_timeout, self.strike.cancelled)
         seen = system.find_process(node)
         new = seen is not None and seen.process != before
         self._rolled.append(

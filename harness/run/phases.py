@@ -36,7 +36,6 @@ from workloads.payload import Payloads
 
 TICK_S = 1.0
 START_PATIENCE_S = 60.0
-HEAL_PATIENCE_S = 60.0
 AFTER_HEAL_S = 5.0
 FINAL_READER = 1000
 """A worker's number that no worker has."""
@@ -141,7 +140,7 @@ class Run:
         while striking.is_alive():
             self._go_on("heal", TICK_S, until=lambda: not striking.is_alive())
         kinds = {fault.kind for fault in self._prepared.faults}
-        wounds = await_healed(self._nemesis.world, kinds, HEAL_PATIENCE_S) if kinds else []
+        wounds = await_healed(self._nemesis.world, kinds, self._deployed.system.start_timeout) if kinds else []
         self._doubts += [f"not healed: {wound}" for wound in wounds]
         self._go_on("heal", min(AFTER_HEAL_S, self._prepared.scenario.durations.recovery))
 

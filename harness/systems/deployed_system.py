@@ -37,6 +37,7 @@ class DeployedSystem(ABC):
 
     name: str
     ports: tuple[int, ...]
+    start_timeout: float = START_TIMEOUT
     settings_file: ClassVar[str]
     internal_topics: ClassVar[frozenset[str]] = frozenset()  # kept by the system for itself, and shown to nobody
 

@@ -37,6 +37,7 @@ class KafkaSystem(DeployedSystem):
 
     name = "kafka"
     ports: tuple[int, ...] = (PORT, CONTROLLER_PORT)
+    start_timeout = START_TIMEOUT
     settings_file = "server.properties"
     internal_topics = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", kafka_questions.CLOCK_TOPIC})
 

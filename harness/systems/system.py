@@ -67,6 +67,7 @@ class System(Protocol):
     name: str
     bootstrap: str
     ports: tuple[int, ...]  # what brokers listen on: a cut must cover all of them
+    start_timeout: float  # how long a broker may take until it serves
 
     def install(self) -> None:
         """What a node needs before a broker can run there."""
