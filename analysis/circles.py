@@ -4,7 +4,8 @@ A kind says which dependencies a circle may be made of and which it needs. Stron
 have are the circles; one is of the kind if those it needs are inside. Real time is no edge between all that follow each other but a line of
 moments: an operation leads to the moment it was over, a moment to the next, and a moment to what was invoked after it.
 
-A component can be large; a person needs one short way round, told step by step.
+A component can be large; a person needs one short way round, told step by step. SciPy and NetworkX take longer to load than a small history
+takes to check, so they are loaded where there is something to search.
 """
 
 from __future__ import annotations
@@ -12,11 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-import networkx as nx
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from analysis.dependencies import NEVER, REALTIME, RW, WR, WW
 from analysis.findings import SHOWN, Finding, Witness
@@ -24,6 +23,9 @@ from analysis.log import Mask
 from analysis.partition import MISSING, Column
 from analysis.sorting import order_of, position_in
 from analysis.telling import seconds
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 LARGEST_TOLD = 5_000
 """Operations of a component in which a way round is looked for; of a larger one only its size is told."""
@@ -88,6 +90,9 @@ class _Graph:
 
     def components(self, circle: Circle) -> list[Column]:
         """Of a kind, each as the numbers of its operations, by the smallest."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
         chosen = self.edges[(self.kind[self.edges] & circle.may) != 0]
         source, target = self.source[chosen], self.target[chosen]
         count = len(self.op)
@@ -103,6 +108,8 @@ class _Graph:
 
     def closed_by_one(self, component: Column) -> bool:
         """Whether an rw edge in it closes a circle with ww and wr alone."""
+        import networkx as nx
+
         graph: nx.DiGraph[int] = nx.DiGraph()
         inner = self.inner(component, WW | WR | RW)
         steps = [(int(self.source[edge]), int(self.target[edge]), int(self.kind[edge])) for edge in inner]
@@ -191,6 +198,8 @@ Step = tuple[int, int | None]
 
 def _shortest_way(graph: _Graph, circle: Circle, component: Column) -> list[Step]:
     """Round the component, with everything the kind needs in it. A state is an operation (or moment) and which needs are met."""
+    import networkx as nx
+
     needed = circle.needs & ~REALTIME or WW
     first = graph.inner(component, needed)[:TRIED]
     states = _states(graph, circle, component)
@@ -215,6 +224,8 @@ def _from_smallest(way: list[Step]) -> list[Step]:
 
 def _states(graph: _Graph, circle: Circle, component: Column) -> nx.DiGraph[tuple[int, int]]:
     """An anti-dependency that closes a circle alone is not met again on the way."""
+    import networkx as nx
+
     states: nx.DiGraph[tuple[int, int]] = nx.DiGraph()
     steps = [
         (int(graph.source[edge]), int(graph.target[edge]), int(graph.kind[edge]), 1, edge)

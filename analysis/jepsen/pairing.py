@@ -1,7 +1,7 @@
 """Invocations and completions to operations, by process: a process does one thing at a time.
 
 What is illegal is told and still used as far as it goes: a completion that nothing invoked, an invocation while another is open,
-an end before its beginning. What is open when the file ends has ended `info`. A missing time is one more than the last.
+an end before its beginning. What is open when the file ends has ended `info`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.jepsen.foreign import ForeignOp
+from analysis.jepsen.sources import Line
 from harness.history.schema import Outcome
 
 _OUTCOMES = {"ok": Outcome.OK, "fail": Outcome.FAIL, "info": Outcome.INFO}
@@ -41,6 +42,8 @@ class Illegal:
 
 @dataclass(frozen=True, slots=True)
 class _Open:
+    """One line: an invocation, mostly."""
+
     number: int
     line: int
     time: int
@@ -52,35 +55,35 @@ class Pairing:
 
     def __init__(self) -> None:
         self._open: dict[int, _Open] = {}
-        self._count = 0
-        self._last = -1
 
-    def take(self, line: int, op: ForeignOp) -> Iterator[Paired | Illegal]:
+    def take(self, line: Line) -> Iterator[Paired | Illegal]:
         """What is complete by this line."""
-        number, self._count = self._count, self._count + 1
-        time = self._last = self._last + 1 if op.time is None else op.time
-        if op.process is None:
+        op = line.op
+        if op is None:
+            yield Illegal(line.number, line.why)
+        elif op.process is None:
             return
-        if op.type == "invoke":
+        elif op.type == "invoke":
             if (open_one := self._open.get(op.process)) is not None:
-                yield Illegal(line, f"process {op.process} begins before its operation of line {open_one.line} has ended")
+                yield Illegal(line.number, f"process {op.process} begins before its operation of line {open_one.line} has ended")
                 yield _unfinished(op.process, open_one)
-            self._open[op.process] = _Open(number, line, time, op)
+            self._open[op.process] = _Open(line.position, line.number, line.time, op)
         elif op.type in _OUTCOMES:
-            yield from self._complete(line, number, time, op, op.process)
+            yield from self._complete(_Open(line.position, line.number, line.time, op), op.process)
         else:
-            yield Illegal(line, f"has the type `{op.type}`; there is: invoke, {', '.join(_OUTCOMES)}")
+            yield Illegal(line.number, f"has the type `{op.type}`; there is: invoke, {', '.join(_OUTCOMES)}")
 
     def rest(self) -> Iterator[Paired]:
         """What never ended."""
         for process, open_one in sorted(self._open.items(), key=lambda item: item[1].number):
             yield _unfinished(process, open_one)
 
-    def _complete(self, line: int, number: int, time: int, op: ForeignOp, process: int) -> Iterator[Paired | Illegal]:
+    def _complete(self, completion: _Open, process: int) -> Iterator[Paired | Illegal]:
+        line, time, op = completion.line, completion.time, completion.op
         invocation = self._open.pop(process, None)
         if invocation is None:
             yield Illegal(line, f"process {process} completes `{op.f}` that nothing invoked")
-            invocation = _Open(number, line, time, op)
+            invocation = completion
         elif invocation.op.f != op.f:
             yield Illegal(line, f"process {process} completes `{op.f}`, but it had invoked `{invocation.op.f}` in line {invocation.line}")
         if time < invocation.time:

@@ -37,8 +37,8 @@ _NULL = int(MISSING)
 class PieceWriter:
     """`rows` is what has been added in all; the last piece is written when it is closed without an error."""
 
-    def __init__(self, run: Path, rows_a_piece: int = ROWS_A_PIECE) -> None:
-        self._run, self._rows_a_piece = run, rows_a_piece
+    def __init__(self, run: Path, worker: int, rows_a_piece: int = ROWS_A_PIECE) -> None:
+        self._run, self._worker, self._rows_a_piece = run, worker, rows_a_piece
         self._pieces = self.rows = 0
         self._begin()
 
@@ -92,7 +92,7 @@ class PieceWriter:
         order = np.argsort(buckets, kind="stable")
         numbers, starts = np.unique(buckets[order], return_index=True)
         names = {"topic": list(topics), "error": list(self._errors), "group": []}
-        with BucketFileWriter(finished_path(self._run, 1, self._pieces), DEFAULT_BUCKETS, names) as writer:
+        with BucketFileWriter(finished_path(self._run, self._worker, self._pieces), DEFAULT_BUCKETS, names) as writer:
             for bucket, start, end in zip(numbers.tolist(), starts.tolist(), [*starts[1:].tolist(), len(order)], strict=True):
                 writer.write(bucket, table.take(pa.array(order[start:end])))
         self._pieces += 1

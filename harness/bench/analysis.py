@@ -53,6 +53,8 @@ def measure_analysis(
     sizes: Sequence[int], *, folder: Path | None = None, memory_mb: int | None = None, progress: Progress
 ) -> AnalysisReport:
     """Histories are made in `folder`, and kept there for the next time; without one they are gone afterwards."""
+    if min(sizes) < SMALL:
+        raise UserMistake(f"{min(sizes):,} rows are too few: {SMALL:,} at least")
     timed: list[Timed] = []
     wrong: list[str] = []
     with _place(folder) as place:

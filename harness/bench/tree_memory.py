@@ -32,10 +32,11 @@ class TreeMemory:
         self._thread.join()
 
     def _sample(self) -> None:
-        while True:
+        """Also when the block ends, before whoever is in it has gone."""
+        ended = False
+        while not ended:
+            ended = self._end.wait(self._interval_s)
             self.peak = max(self.peak, sum(map(proportional_size, descendants(self._pid))))
-            if self._end.wait(self._interval_s):
-                return
 
 
 def descendants(pid: int) -> list[int]:

@@ -1,4 +1,5 @@
 import gzip
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +217,37 @@ def test_an_edn_history_cut_off_in_the_middle_keeps_what_came_before(tmp_path):
 def test_problems_are_counted_beyond_those_kept(tmp_path):
     imported, _ = laid_out(tmp_path, '{"process": 0}\n' * 250)
     assert (imported.found, imported.serious, len(imported.problems)) == (250, 250, 100)
+
+
+@pytest.mark.parametrize("shares", [2, 3])
+def test_several_tasks_lay_out_what_one_would(tmp_path, shares):
+    ops = [op for n in range(40) for op in pair(n % 5, "txn", [["send", n % 7, n]], "ok", [["send", n % 7, [n, n]], ["send", 9, [n, n]]])]
+    ops = [line("nemesis", "info", "kill"), *ops[:7], line(4, "ok", "dance"), *ops[7:], *SOME]
+    (tmp_path / "history").write_text(json_lines(ops).replace("kill", "k\\u0069ll") + "broken\n")
+    one = import_history(tmp_path / "history", tmp_path / "one")
+    several = import_history(tmp_path / "history", tmp_path / "several", shares=shares)
+    assert one == several and (one.found, one.serious) == (3, 2)
+    assert rows_of(tmp_path / "one") == rows_of(tmp_path / "several")
+    assert len(open_history(tmp_path / "several").files) == shares
+    listed = [sorted(read_rows(tmp_path / name, Operation), key=lambda row: row.op) for name in ("one", "several")]
+    assert listed[0] == listed[1] and len(listed[0]) == 41
+    assert [path.name for path in sorted((tmp_path / "several").iterdir())] == ["history", "ops.parquet", "plan.json"]
+
+
+def test_a_task_may_be_tried_again_and_sent_to_another_process(tmp_path):
+    def twice(shares, task):
+        copies = [pickle.loads(pickle.dumps(task)) for _ in range(2)]
+        return [[copy(share) for copy in copies][-1] for share in shares]
+
+    (tmp_path / "history").write_text(json_lines(SOME))
+    assert import_history(tmp_path / "history", tmp_path / "run", shares=2, run=twice).rows == 8
+    assert open_history(tmp_path / "run").rows == 8
+
+
+def test_edn_is_laid_out_by_one_task(tmp_path):
+    (tmp_path / "history").write_text(edn_lines(SOME))
+    import_history(tmp_path / "history", tmp_path / "run", shares=3)
+    assert len(open_history(tmp_path / "run").files) == 1
 
 
 @pytest.mark.parametrize("text", ["", "\n", "[]", "; nothing\n"])

@@ -1,5 +1,6 @@
 """The same operations in every notation are the same rows."""
 
+import json
 import tempfile
 from dataclasses import astuple
 from pathlib import Path
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from analysis.jepsen.layout import Layout
 from analysis.jepsen.pairing import Illegal, Paired, Pairing
-from analysis.jepsen.sources import read_lines
+from analysis.jepsen.sources import WHOLE, Line, Share, read_lines
 from tests.analysis.jepsen.notation import edn_lines, edn_vector, json_lines
 
 KEYS = st.integers(0, 3) | st.sampled_from(["a", "b-c", "x y", "ä"])
@@ -41,15 +42,19 @@ def lines(draw):
     return op
 
 
-def laid_out(text: str):
-    """Operations with their rows, and what is wrong; without the files they would be written to."""
-    pairing, layout = Pairing(), Layout()
+def read_text(text: str, share: Share = WHOLE) -> list[Line]:
     with tempfile.NamedTemporaryFile() as file:
         file.write(text.encode())
         file.flush()
-        read = list(read_lines(Path(file.name)))
-    found = [one for line in read if line.op for one in pairing.take(line.number, line.op)]
-    wrong = [line.why for line in read if line.op is None] + [one.why for one in found if isinstance(one, Illegal)]
+        return list(read_lines(Path(file.name), share))
+
+
+def laid_out(text: str):
+    """Operations with their rows, and what is wrong; without the files they would be written to."""
+    pairing, layout = Pairing(), Layout()
+    read = read_text(text)
+    found = [one for line in read for one in pairing.take(line)]
+    wrong = [one.why for one in found if isinstance(one, Illegal)]
     ops = [one for one in (*found, *pairing.rest()) if isinstance(one, Paired)]
     return [(*astuple(op)[2:7], layout.lay_out(op)) for op in ops], wrong
 
@@ -79,6 +84,16 @@ def test_no_message_is_lost_on_the_way(ops):
             expected += _messages(value) if op["f"] in MICROS else 0
     expected += sum(_messages(op["value"]) for op in last.values())
     assert sum(row.value is not None for *_, one in found for row in one.rows) == expected
+
+
+@given(
+    st.lists(lines().map(json.dumps) | st.sampled_from(["", "{}", '{"process": 1', '{"process": 2, "time": 7, x']), max_size=12),
+    st.integers(2, 4),
+)
+def test_shares_of_a_file_are_the_whole_of_it(texts, of):
+    text = '{"process": 0, "type": "invoke"}\n' + "\n".join(texts)
+    shares = [line for mine in range(of) for line in read_text(text, Share(mine, of))]
+    assert sorted(shares, key=lambda line: line.number) == read_text(text)
 
 
 def _messages(value) -> int:
