@@ -65,11 +65,13 @@ def gaps_of(topic: str, part: int, invoked: Numbers, ended: Numbers, acknowledge
     begun, over = invoked[order], np.maximum.accumulate(ended[order])
     pauses = np.flatnonzero(begun[1:] - over[:-1] > PAUSE_NS)
     starts, ends = begun[np.concatenate(([0], pauses + 1))], over[np.append(pauses, len(over) - 1)]
+    acknowledged = np.sort(acknowledged, kind="stable")
     cuts = np.sort(np.concatenate((starts, acknowledged, ends)), kind="stable")
     long = np.flatnonzero(np.diff(cuts) >= SHORTEST_NS)
     stretch = np.searchsorted(starts, cuts[long], side="right") - 1
     long = long[cuts[long] < ends[stretch]]
-    given_up = ~np.isin(cuts[long + 1], acknowledged)
+    behind = cuts[long + 1]
+    given_up = np.searchsorted(acknowledged, behind, side="left") == np.searchsorted(acknowledged, behind, side="right")
     for place, alone in zip(long, given_up, strict=True):
         yield Gap(topic, part, int(cuts[place]), int(cuts[place + 1]), bool(alone))
 
