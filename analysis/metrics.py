@@ -231,10 +231,10 @@ def _in_seconds(sizes: Mapping[str, float]) -> dict[str, float]:
 
 
 def _gap_data(gap: Gap) -> dict[str, Any]:
-    return {"topic": gap.topic, "part": gap.part, "start": gap.start / 1e9, "seconds": gap.length / 1e9, "open": gap.open}
+    return {"topic": gap.topic, "part": gap.part, "start": gap.start / 1e9, "seconds": gap.length / 1e9, "given_up": gap.given_up}
 
 
 def _effect_data(effect: Effect) -> dict[str, Any]:
     recovery = None if effect.recovery is None else effect.recovery / 1e9
     about = {"id": effect.fault, "unavailable": effect.unavailable / 1e9, "recovery": recovery, "partitions": effect.partitions}
-    return about | {"meanwhile": list(effect.meanwhile)}
+    return about | {"given_up": effect.given_up, "meanwhile": list(effect.meanwhile)}

@@ -1,9 +1,9 @@
 """Service as a partition gives it: the times in which no send was acknowledged, and what each fault made of them.
 
-A gap is a time in which sends to a partition were under way and none of them was acknowledged: it begins with the last acknowledgement, or
-with the first send behind it where none was left then. A partition that nobody writes to is not away. A fault's unavailability is the
-longest gap that overlaps it; its recovery the time from its end until the last partition that was without service then has it again.
-Faults that were at work meanwhile are named, for nobody can tell which of them it was.
+A gap is a time in which sends to a partition were under way and none of them was acknowledged. A partition that nobody writes to is not
+away: where all sends were given up and no other followed, the gap ends with them, and nobody knows when service would have returned. A
+fault's unavailability is the longest gap that overlaps it; its recovery the time from its end until the last partition that was without
+service then has it again. Faults that were at work meanwhile are named, for nobody can tell which of them it was.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from heapq import nlargest
 
 import numpy as np
 
+from analysis.anomalies import PAUSE_NS
 from analysis.columns import Numbers
 from harness.history.beside import Fault
 
@@ -24,13 +25,13 @@ KEPT = 1000
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """`end` is the acknowledgement that ended it, or the end of the last send to a partition that had none any more (`open`)."""
+    """`end` is the acknowledgement that ended it, or the end of the last send that was given up without another to follow (`given_up`)."""
 
     topic: str
     part: int
     start: int
     end: int
-    open: bool = False
+    given_up: bool = False
 
     @property
     def length(self) -> int:
@@ -39,7 +40,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Of one fault, ns; `recovery` is None where service had not returned when the history ended, or the fault never ended.
+    """Of one fault, ns; `recovery` is None where the fault never ended. `given_up`: partitions not asked again before they had service.
 
     `meanwhile`: other faults between its end and the recovery.
     """
@@ -48,6 +49,7 @@ class Effect:
     unavailable: int
     recovery: int | None
     partitions: int
+    given_up: int = 0
     meanwhile: tuple[int, ...] = ()
 
 
@@ -60,15 +62,18 @@ def gaps_of(topic: str, part: int, invoked: Numbers, ended: Numbers, acknowledge
     if not len(invoked):
         return
     order = np.argsort(invoked, kind="stable")
-    begun, open_until = invoked[order], np.maximum.accumulate(ended[order])
-    before = np.concatenate([begun[:1], np.sort(acknowledged, kind="stable")])
-    behind = np.searchsorted(begun, before, side="right")
-    under_way = open_until[np.maximum(behind - 1, 0)] > before
-    starts = np.where(under_way | (behind == len(begun)), before, begun[np.minimum(behind, len(begun) - 1)])
-    for place in np.flatnonzero(before[1:] - starts[:-1] >= SHORTEST_NS):
-        yield Gap(topic, part, int(starts[place]), int(before[place + 1]))
-    if int(open_until[-1]) - int(starts[-1]) >= SHORTEST_NS:
-        yield Gap(topic, part, int(starts[-1]), int(open_until[-1]), open=True)
+    begun, over = invoked[order], np.maximum.accumulate(ended[order])
+    pauses = np.flatnonzero(begun[1:] - over[:-1] > PAUSE_NS)
+    starts, ends = begun[np.concatenate(([0], pauses + 1))], over[np.append(pauses, len(over) - 1)]
+    acknowledged = np.sort(acknowledged, kind="stable")
+    cuts = np.sort(np.concatenate((starts, acknowledged, ends)), kind="stable")
+    long = np.flatnonzero(np.diff(cuts) >= SHORTEST_NS)
+    stretch = np.searchsorted(starts, cuts[long], side="right") - 1
+    long = long[cuts[long] < ends[stretch]]
+    behind = cuts[long + 1]
+    given_up = np.searchsorted(acknowledged, behind, side="left") == np.searchsorted(acknowledged, behind, side="right")
+    for place, alone in zip(long, given_up, strict=True):
+        yield Gap(topic, part, int(cuts[place]), int(cuts[place + 1]), bool(alone))
 
 
 def effects(faults: Sequence[Fault], gaps: Sequence[Gap]) -> list[Effect]:
@@ -85,10 +90,9 @@ def _effect(fault: Fault, faults: Sequence[Fault], gaps: Sequence[Gap]) -> Effec
     if end is None:
         return Effect(fault.id, worst, None, partitions)
     after = [gap for gap in during if gap.end > end]
-    over = max((gap.end for gap in after), default=end)
-    meanwhile = [other.id for other in faults if other is not fault and _at_work(other, end, over)]
-    recovery = None if any(gap.open for gap in after) else over - end
-    return Effect(fault.id, worst, recovery, partitions, tuple(meanwhile))
+    over = max((gap.end for gap in after if not gap.given_up), default=end)
+    meanwhile = tuple(other.id for other in faults if other is not fault and _at_work(other, end, over))
+    return Effect(fault.id, worst, over - end, partitions, sum(gap.given_up for gap in after), meanwhile)
 
 
 def _at_work(fault: Fault, start: int, end: int) -> bool:

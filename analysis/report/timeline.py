@@ -9,7 +9,7 @@ from typing import Any
 from analysis.circumstances import kind_of
 from analysis.report.html import Html, el
 from analysis.report.source import Source
-from analysis.report.words import at, seconds
+from analysis.report.words import at, count, seconds
 from analysis.service import Effect, effects
 from harness.history.beside import COVERED, PROVEN, Fault
 
@@ -80,14 +80,19 @@ def _effect(effect: Effect) -> Html:
     if not effect.partitions:
         return el("p", "Every partition that was written to kept acknowledging.", class_="effect")
     if effect.recovery is None:
-        recovery = "service had not returned when the history ended"
+        recovery = "it did not end"
     elif effect.recovery == 0:
-        recovery = "all had it again before its end"
+        recovery = "service was back before its end"
     else:
         others = f", with other faults at work ({', '.join(map(str, effect.meanwhile))})" if effect.meanwhile else ""
-        recovery = f"all had it again {seconds(effect.recovery / 1e9)} after its end{others}"
-    partitions = "1 partition" if effect.partitions == 1 else f"{effect.partitions} partitions"
-    return el("p", f"{partitions} without service, at most for {seconds(effect.unavailable / 1e9)}; {recovery}.", class_="effect")
+        recovery = f"service was back {seconds(effect.recovery / 1e9)} after its end{others}"
+    if effect.given_up:
+        recovery += f"; {count(effect.given_up, 'partition')} had no service by then and nobody asked for it again"
+    return el(
+        "p",
+        f"{count(effect.partitions, 'partition')} without service, at most for {seconds(effect.unavailable / 1e9)}; {recovery}.",
+        class_="effect",
+    )
 
 
 def _proof(title: str, text: str | None) -> Html:

@@ -24,8 +24,12 @@ def test_recovery_lasts_from_the_end_of_the_fault_until_the_last_partition_has_s
     assert effects([fault(S, 6 * S)], gaps[:1])[0].recovery == 0
 
 
-def test_recovery_is_unknown_where_service_never_returned_or_the_fault_never_ended():
-    assert effects([fault(S, 6 * S)], [Gap("t", 0, 2 * S, 9 * S, open=True)])[0].recovery is None
+def test_a_partition_that_was_given_up_does_not_tell_when_service_returned():
+    (found,) = effects([fault(S, 6 * S)], [Gap("t", 0, 2 * S, 9 * S, given_up=True), Gap("t", 1, 2 * S, 7 * S)])
+    assert (found.recovery, found.given_up) == (S, 1)
+
+
+def test_a_fault_that_never_ended_has_no_recovery():
     assert effects([fault(S, None)], [Gap("t", 0, 2 * S, 9 * S)])[0].recovery is None
 
 
@@ -37,7 +41,7 @@ def gaps(*sends):
     """Each invoked, ended, and whether it was acknowledged; in seconds."""
     invoked, ended = (np.array([send[place] * S for send in sends], np.int64) for place in (0, 1))
     acknowledged = np.array([end * S for _, end, ok in sends if ok], np.int64)
-    return [(gap.start / S, gap.end / S, gap.open) for gap in gaps_of("t", 0, invoked, ended, acknowledged)]
+    return [(gap.start / S, gap.end / S, gap.given_up) for gap in gaps_of("t", 0, invoked, ended, acknowledged)]
 
 
 def test_waiting_for_the_first_acknowledgement_counts_from_the_first_attempt():
@@ -54,8 +58,9 @@ def test_a_partition_that_nobody_writes_to_is_not_away():
     assert gaps((1, 1.1, True), (50, 53, True)) == [(50, 53, False)]
 
 
-def test_what_is_given_up_after_the_last_acknowledgement_is_a_gap_that_stays_open():
-    assert gaps((1, 1.1, True), (2, 12, False)) == [(2, 12, True)]
+def test_a_gap_whose_sends_were_all_given_up_ends_with_them():
+    assert gaps((1, 1.1, True), (50, 60, False)) == [(50, 60, True)]
+    assert gaps((1, 11, False), (50, 50.1, True)) == [(1, 11, True)]
 
 
 def test_faults_at_work_between_the_end_of_one_and_its_recovery_are_named():
