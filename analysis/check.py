@@ -16,7 +16,7 @@ from analysis.log import Log
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`names` are the anomalies it looks for, `columns` those of the history it reads."""
+    """`names` are the anomalies it looks for, `columns` those of the history it always reads; it may ask for more when it has found one."""
 
     names: tuple[str, ...]
     columns: tuple[str, ...]

@@ -12,7 +12,8 @@ The passes of a driver, each over the buckets, each task cutting its bucket with
    cycles, `cycles.spans(log)` and `cycles.join_spans` in the same way.
 3. For the cycles, and only where pass 2 found spans: `cycles.edges(log, spans)`, `cycles.join_edges`, then `cycles.search`.
 
-A partition that was dumped but has no rows is checked as well: `empty_partition(topic, part)`.
+A partition that was dumped but has no rows is checked as well: `empty_partition(topic, part)`. One that is too large for a task's memory
+is checked in pieces, as far as that goes: see `pieces`.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ class Context:
     """Of one partition. `committed`: info operations that count as committed for what another partition shows, sorted.
 
     `final` is None where finals.parquet says nothing of the partition, `dumps` where no replica was dumped, `progress` where none is
-    promised. `ordered`: order is promised (idempotence, or one request in flight); None where nobody said.
+    promised. `ordered`: order is promised (idempotence, or one request in flight); None where nobody said. `overruled`: where a value lies
+    with a smaller one that this piece of the partition does not show (see `pieces`), rows of offset and value.
     """
 
     rules: Rules = "highwater"
@@ -67,6 +69,7 @@ class Context:
     final: FinalRead | None = None
     dumps: Dumps | None = None
     progress: Progress | None = None
+    overruled: Column = field(default_factory=lambda: NO_TIMES)
 
     @property
     def log_start(self) -> int:

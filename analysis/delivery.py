@@ -14,6 +14,7 @@ from analysis.check import Check
 from analysis.findings import Finding, Witness
 from analysis.log import UNKNOWN, Log, Mask
 from analysis.partition import MISSING, Column
+from analysis.sorting import position_in
 from analysis.telling import fate, finding, listed, polls_of, sent, who, witness
 from harness.history.schema import CORRUPT, MISPLACED, Function, Outcome, Phase
 
@@ -62,7 +63,7 @@ def lost_after_read(log: Log) -> Iterator[Finding]:
     if log.context.finally_read:
         gone |= _read_before_the_end(log) & ~log.read_finally
     if _is_dumped(log):
-        gone |= log.read_ok & ~_in_dumps(log)
+        gone[_not_dumped(log, np.flatnonzero(log.read_ok))] = True
     numbers = np.flatnonzero(gone)
     numbers = numbers[~_before_log_start(log, numbers)]
     yield finding("lost-after-read", (log.values[numbers],), lambda at: _tell_lost_after_read(log, int(numbers[at])))
@@ -96,9 +97,16 @@ def _is_dumped(log: Log) -> bool:
     return log.context.dumps is not None and len(log.context.dumps.records["value"]) > 0
 
 
-def _in_dumps(log: Log) -> Mask:
+def _not_dumped(log: Log, numbers: Column) -> Column:
+    """Those of these values that are in no replica's log. Nearly all lie where the history has them, and are not looked for elsewhere."""
     assert log.context.dumps is not None
-    return np.isin(log.values, log.context.dumps.records["value"])
+    records = log.context.dumps.records
+    at = position_in(log.pairs.offset, records["offset"])
+    known = log.pairs.number[at[at >= 0]]
+    there = np.zeros(len(log.values), np.bool_)
+    there[known[log.values[known] == records["value"][at >= 0]]] = True
+    doubtful = numbers[~there[numbers]]
+    return doubtful[~np.isin(log.values[doubtful], records["value"])]
 
 
 def _where(log: Log, value: int) -> str:

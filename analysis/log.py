@@ -136,9 +136,17 @@ class Log:
         return groups_of(self.pairs.offset)
 
     @cached_property
-    def owns(self) -> Mask:
-        """Of each pair: its value is the smallest at its offset, so that it lies there as something sent."""
+    def first_at_place(self) -> Mask:
+        """Of each pair: its value is the smallest at its offset."""
         return np.concatenate(([True], changes(self.pairs.offset))) if len(self.pairs.offset) else np.empty(0, np.bool_)
+
+    @cached_property
+    def owns(self) -> Mask:
+        """Of each pair: its value lies there as something sent, being the smallest, also of those that are not in this piece."""
+        if len(self.context.overruled) == 0:
+            return self.first_at_place
+        mine = np.stack((self.pairs.offset, self.values[self.pairs.number]), axis=1)
+        return self.first_at_place & ~_rows_in(mine, self.context.overruled)
 
     @cached_property
     def first_place(self) -> Column:
@@ -187,6 +195,11 @@ class Log:
         at = position_in(self.pairs.offset, self.rows["offset"][bad])
         found[bad] = np.where(at == UNKNOWN, UNKNOWN, self.place[at]) if len(self.place) else UNKNOWN
         return found[self.reads]
+
+    def overruled(self) -> Column:
+        """Offsets and values that lie there and are not the smallest: rows of both."""
+        losing = np.flatnonzero(~self.owns)
+        return np.stack((self.pairs.offset[losing], self.values[self.pairs.number[losing]]), axis=1)
 
     # How they are worked out.
 
@@ -254,3 +267,12 @@ class Log:
         rows, unsure = self.rows, self.writer[self.outcome == Outcome.INFO]
         polled = self.polls[rows["outcome"][self.polls] == Outcome.OK]
         return np.union1d(self.context.committed, rows["op"][unsure][np.isin(rows["value"][unsure], rows["value"][polled])])
+
+
+def _rows_in(rows: Column, among: Column) -> Mask:
+    """Whether each row of two numbers is among others."""
+    near = np.flatnonzero(np.isin(rows[:, 0], among[:, 0]))
+    known = {(int(one), int(two)) for one, two in among}
+    found = np.zeros(len(rows), np.bool_)
+    found[near] = [(int(one), int(two)) in known for one, two in rows[near]]
+    return found

@@ -209,7 +209,9 @@ def _gaps(columns: Mapping[str, Numbers], names: Names) -> Iterator[Gap]:
     for place in np.split(sends[order], edges) if len(sends) else ():
         acknowledged = place[(columns["outcome"][place] == Outcome.OK) & (columns["completed"][place] != MISSING)]
         name = names["topic"][columns["topic"][place[0]]]
-        yield from gaps_of(name, int(columns["part"][place[0]]), columns["invoked"][place], columns["completed"][acknowledged])
+        invoked = columns["invoked"][place]
+        ended = np.maximum(columns["completed"][place], invoked)
+        yield from gaps_of(name, int(columns["part"][place[0]]), invoked, ended, columns["completed"][acknowledged])
 
 
 def _seconds_of(measures: Measures, phase: int | None) -> float:
@@ -234,4 +236,5 @@ def _gap_data(gap: Gap) -> dict[str, Any]:
 
 def _effect_data(effect: Effect) -> dict[str, Any]:
     recovery = None if effect.recovery is None else effect.recovery / 1e9
-    return {"id": effect.fault, "unavailable": effect.unavailable / 1e9, "recovery": recovery, "partitions": effect.partitions}
+    about = {"id": effect.fault, "unavailable": effect.unavailable / 1e9, "recovery": recovery, "partitions": effect.partitions}
+    return about | {"meanwhile": list(effect.meanwhile)}

@@ -1,4 +1,4 @@
-"""The order in which things were sent, stored and read, inside one operation, along one process, of one client and key.
+"""The order in which things were sent, stored and read, inside one operation and along one process.
 
 Everything is judged by places (see `anomalies`): the step from one to the next is 1 where nothing was left out. Whoever reads on has to
 start at the place that follows the last one; a seek puts him elsewhere, and whoever gives a partition up is free.
@@ -6,17 +6,17 @@ start at the place that follows the last one; a seek puts him elsewhere, and who
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from analysis import time_index
+from analysis import reordering, time_index
 from analysis.check import Check
 from analysis.findings import Finding, Witness
 from analysis.log import UNKNOWN, Log, Mask
 from analysis.partition import MISSING, Column
-from analysis.sorting import changes, groups_of, order_by, order_of
+from analysis.sorting import changes, order_of
 from analysis.telling import finding, who, witness
 from harness.history.schema import Function, Outcome
 
@@ -75,39 +75,8 @@ def along_sends(log: Log) -> Iterator[Finding]:
     earlier, now = earlier[together], now[together]
     doubtful = (log.rows["outcome"][now] == Outcome.INFO) | (log.rows["outcome"][earlier] == Outcome.INFO)
     doubtful |= log.rows["producer"][now] != log.rows["producer"][earlier]
-    tell = _teller_of_sends(log, "nonmonotonic-send", now, earlier, doubtful)
-    yield finding("nonmonotonic-send", (log.rows["op"][now],), tell, doubtful)
-
-
-def reordered(log: Log) -> Iterator[Finding]:
-    """Of one client and record key, the values stored before one that was sent before them."""
-    alive = (log.rows["outcome"][log.sends] != Outcome.FAIL) & (log.first_place[log.number_of_send] != UNKNOWN)
-    if len(log.sends) != log.sent_count:
-        alive &= log.writer[log.number_of_send] == log.sends
-    chosen = np.flatnonzero(alive)
-    client, place = _clients(log)[chosen], log.place_sent[chosen]
-    order = order_of(client)
-    if not (changes(client[order]) | (np.diff(place[order]) > 0)).all():
-        yield _reordered(log, log.sends[chosen], client, place)
-
-
-def _reordered(log: Log, rows: Column, client: Column, place: Column) -> Finding:
-    key = log.rows["key"][rows]
-    order = order_by(client, key)
-    rows, place = rows[order], place[order]
-    group = groups_of(client[order], key[order])
-    ok = log.rows["outcome"][rows] == Outcome.OK
-    behind = _highest_before(group, place) > place
-    certain = ok & (_highest_before(group, np.where(ok, place, UNKNOWN)) > place)
-    late = np.flatnonzero(behind)
-    values, doubtful = log.rows["value"][rows[late]], ~certain[late]
-
-    def tell(at: int) -> Witness:
-        here = int(late[at])
-        earlier = np.flatnonzero((group[:here] == group[here]) & (place[:here] > place[here]) & (ok[:here] | bool(doubtful[at])))
-        return _tell_sends(log, "reordered", int(rows[here]), int(rows[earlier[0]]), bool(doubtful[at]))
-
-    return finding("reordered", (values,), tell, doubtful)
+    identity = (log.rows["op"][now],)
+    yield finding("nonmonotonic-send", identity, lambda at: _tell_sends(log, int(earlier[at]), int(now[at]), bool(doubtful[at])), doubtful)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,23 +129,6 @@ def _parted(log: Log, earlier: Column, now: Column) -> Mask:
 
 def _forgets(log: Log) -> Column:
     return np.flatnonzero((log.rows["f"] == Function.FORGET) & (log.rows["outcome"] != Outcome.FAIL))
-
-
-def _clients(log: Log) -> Column:
-    """Who sent, for each of `sends`: the producer's number, or where there is none that of the process, which is another."""
-    producer, process = log.rows["producer"][log.sends], log.rows["process"][log.sends].astype(np.int64)
-    return np.where(producer == MISSING, process * 2 + 1, producer * 2)
-
-
-def _highest_before(group: Column, place: Column) -> Column:
-    """The highest place before each position, of the same group."""
-    if len(place) == 0:
-        return place
-    width = int(place.max()) + 2
-    highest = np.maximum.accumulate(group * width + place + 1) - group * width - 1
-    before = np.concatenate(([UNKNOWN], highest[:-1]))
-    before[1:][changes(group)] = UNKNOWN
-    return before
 
 
 def _at(log: Log, row: int) -> str:
@@ -233,20 +185,15 @@ def _stored(log: Log, earlier: int, later: int) -> tuple[str, int]:
     return f"{who(log, later).capitalize()} sent {one}, and next {two}.", lies[later]
 
 
-def _teller_of_sends(log: Log, name: str, now: Column, earlier: Column, doubtful: Mask) -> Callable[[int], Witness]:
-    return lambda at: _tell_sends(log, name, int(now[at]), int(earlier[at]), bool(doubtful[at]))
-
-
-def _tell_sends(log: Log, name: str, later: int, earlier: int, doubtful: bool) -> Witness:
+def _tell_sends(log: Log, earlier: int, later: int, doubtful: bool) -> Witness:
     offsets = log.pairs.offset[log.owns]
     texts, lies = [], []
     for row in (earlier, later):
         lies.append(int(offsets[log.place_sent[np.searchsorted(log.sends, row)]]))
         told = "acknowledged" if log.rows["outcome"][row] == Outcome.OK else "outcome unknown"
-        texts.append(f"value {int(log.rows['value'][row])} ({told}), which lies at offset {lies[-1]}")
-    sentence = f"{who(log, earlier).capitalize()} sent {texts[0]}; later, {who(log, later)} sent {texts[1]}: sent later, stored earlier."
-    identity = log.rows["value" if name == "reordered" else "op"][later]
-    return witness(log, sentence, (identity,), (earlier, later), offset=lies[1], doubtful=doubtful)
+        texts.append(f"{who(log, row)} sent value {int(log.rows['value'][row])} ({told}), which lies at offset {lies[-1]}")
+    sentence = f"{texts[0].capitalize()}; later, {texts[1]}: sent later, stored earlier."
+    return witness(log, sentence, (log.rows["op"][later],), (earlier, later), offset=lies[1], doubtful=doubtful)
 
 
 _READING = ("f", "outcome", "value", "offset")
@@ -255,6 +202,6 @@ CHECKS = (
     Check(("int-send-skip", "int-nonmonotonic-send"), _READING, inside_sends),
     Check(("poll-skip", "nonmonotonic-poll"), (*_READING, "process"), along_polls),
     Check(("nonmonotonic-send",), (*_READING, "process", "producer"), along_sends),
-    Check(("reordered",), (*_READING, "process", "producer", "key"), reordered),
+    *reordering.CHECKS,
     *time_index.CHECKS,
 )

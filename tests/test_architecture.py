@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = {"broker_impl", "harness", "workloads", "nemesis", "analysis", "tests"}
-ROOMS_OF_HARNESS = {"history", "nodes", "systems", "scenarios", "run", "prove", "nightly", "bench", "cli", "web"}
+ROOMS_OF_HARNESS = {"history", "nodes", "systems", "scenarios", "run", "prove", "nightly", "shrink", "bench", "cli", "web"}
 BROKER_MODULES = [
     path
     for path in sorted((ROOT / "broker_impl").rglob("*.py"))

@@ -102,16 +102,27 @@ def _percentile_lines(measures: Measures, function: int) -> list[dict[str, Any]]
 
 
 def _bands(faults: tuple[Fault, ...]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    struck = [fault for fault in faults if fault.start is not None]
-    shapes, labels = [], []
+    struck = sorted((fault for fault in faults if fault.start is not None), key=lambda fault: fault.start or 0)
+    shapes = []
     for fault in struck:
         start, end = (fault.start or 0) / 1e9, (fault.end or fault.start or 0) / 1e9
         place = {"xref": "x", "yref": "paper", "x0": start, "x1": end, "y0": 0, "y1": 1}
         shapes.append({"type": "rect", **place, "fillcolor": "var:--band", "line": {"width": 0}, "layer": "below"})
-        if len(struck) <= _NUMBERED:
-            label = {"x": (start + end) / 2, "y": 1, "xref": "x", "yref": "paper", "yanchor": "bottom", "showarrow": False}
-            labels.append(label | {"text": str(fault.id), "font": {"size": 10}})
-    return shapes, labels
+    return shapes, _numbers(struck) if len(struck) <= _NUMBERED else []
+
+
+def _numbers(struck: list[Fault]) -> list[dict[str, Any]]:
+    """At the beginning of each band; those that would lie upon each other share a label."""
+    near = 0.03 * max(((fault.end or fault.start or 0) / 1e9 for fault in struck), default=0.0)
+    groups: list[tuple[float, list[str]]] = []
+    for fault in struck:
+        start = (fault.start or 0) / 1e9
+        if groups and start - groups[-1][0] < near * len(groups[-1][1]):
+            groups[-1][1].append(str(fault.id))
+        else:
+            groups.append((start, [str(fault.id)]))
+    common = {"y": 1, "xref": "x", "yref": "paper", "yanchor": "bottom", "xanchor": "left", "showarrow": False, "font": {"size": 10}}
+    return [{"x": start, "text": ", ".join(names)} | common for start, names in groups]
 
 
 def _percentile_table(measures: Measures) -> Html | None:

@@ -1,13 +1,13 @@
 """The few rows of a history that one witness is about: its partition's log around the place, as each replica and each operation has it.
 
-Read from the files when the report is written, one bucket at a time and only the columns needed, so that a history of any length costs no
-more than its buckets with witnesses. Offsets that lie far apart are shown side by side with a gap between.
+Read from the files when the report is written, a file's bucket at a time and at first only the columns by which rows are chosen, so that
+no more is held than one file has. Offsets that lie far apart are shown side by side with a gap between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -24,9 +24,6 @@ AROUND = 4
 MOST_OFFSETS = 16
 MOST_LINES = 12
 _COLUMNS = ("op", "micro", "process", "f", "outcome", "error", "phase", "invoked", "completed", "topic", "part", "value", "offset")
-_FAR = 200
-"""Rows so far from the witness's offset are read, to find where its operations' other values lie."""
-
 Row = Mapping[str, int | None]
 
 
@@ -63,64 +60,93 @@ class Excerpt:
 def excerpts(run: Path, history: History, witnesses: Sequence[Witness]) -> dict[Witness, Excerpt]:
     """Of the witnesses that have a place; one without rows there has none."""
     placed: dict[tuple[str, int], list[Witness]] = {}
-    for witness in witnesses:
-        if witness.topic is not None and witness.part is not None and (witness.offset is not None or witness.ops):
-            placed.setdefault((witness.topic, witness.part), []).append(witness)
-    found = {}
+    for one in witnesses:
+        if one.topic is not None and one.part is not None and (one.offset is not None or one.ops):
+            placed.setdefault((one.topic, one.part), []).append(one)
+    found: dict[Witness, Excerpt] = {}
     for (topic, part), some in placed.items():
-        rows = _rows_near(history, topic, part, some)
-        for witness in some:
-            if excerpt := _excerpt(run, history, witness, rows[witness]):
+        for witness, rows in _rows_about(history, topic, part, some).items():
+            if excerpt := _excerpt(run, history, witness, rows):
                 found[witness] = excerpt
     return found
 
 
-def _rows_near(history: History, topic: str, part: int, witnesses: Sequence[Witness]) -> dict[Witness, list[Row]]:
-    found: dict[Witness, list[Row]] = {witness: [] for witness in witnesses}
-    if topic not in history.names["topic"]:
-        return found
-    number = history.names["topic"].index(topic)
-    for table in history.read_each(bucket_of(topic, part, history.buckets), _COLUMNS):
-        here = table.filter(pc.and_(pc.equal(table["topic"], number), pc.equal(table["part"], part)))
-        for witness in witnesses:
-            found[witness] += here.filter(_near(here, witness)).to_pylist()
+@dataclass(frozen=True, slots=True)
+class _About:
+    """Rows of the operations a witness names, the values these are about, the offsets where those lie, and the rows around."""
+
+    named: list[Row]
+    values: frozenset[int]
+    own: list[int]
+    around: list[Row]
+
+
+def _rows_about(history: History, topic: str, part: int, witnesses: Sequence[Witness]) -> dict[Witness, _About]:
+    """All witnesses of a partition in three looks at its rows: each tells what the next has to look for."""
+    named = _rows(history, topic, part, "op", {op for witness in witnesses for op in witness.ops})
+    own_named = {witness: [row for row in named if row["op"] in witness.ops] for witness in witnesses}
+    values = {witness: _values(history, witness, own_named[witness]) for witness in witnesses}
+    placed = _rows(history, topic, part, "value", frozenset[int]().union(*values.values()))
+    own = {witness: _own_offsets(witness, [row for row in placed if row["value"] in values[witness]]) for witness in witnesses}
+    near = {witness: {offset + step for offset in own[witness] for step in range(-AROUND, AROUND + 1)} for witness in witnesses}
+    around = _rows(history, topic, part, "offset", set[int]().union(*near.values()))
+    return {
+        witness: _About(own_named[witness], values[witness], own[witness], [row for row in around if row["offset"] in near[witness]])
+        for witness in witnesses
+    }
+
+
+def _rows(history: History, topic: str, part: int, column: str, numbers: Collection[int]) -> list[Row]:
+    """Those of a partition with one of the numbers in a column; only where a file has some are all its columns read."""
+    if topic not in history.names["topic"] or not numbers:
+        return []
+    bucket, number, wanted = (
+        bucket_of(topic, part, history.buckets),
+        history.names["topic"].index(topic),
+        pa.array(sorted(numbers), pa.int64()),
+    )
+    found: list[Row] = []
+    for file in history.files:
+        one = replace(history, files=(file,))
+        keys = one.read(bucket, ("topic", "part", column))
+        here = pc.and_(pc.equal(keys["topic"], number), pc.equal(keys["part"], part))
+        chosen = pc.indices_nonzero(pc.fill_null(pc.and_(here, pc.is_in(keys[column], wanted)), False))
+        if len(chosen):
+            found += one.read(bucket, _COLUMNS).take(chosen).to_pylist()
     return found
 
 
-def _near(table: pa.Table, witness: Witness) -> pa.ChunkedArray:
-    named = pc.is_in(table["op"], pa.array(witness.ops, pa.int64()))
-    if witness.offset is None:
-        return named
-    low, high = witness.offset - _FAR, witness.offset + _FAR
-    near = pc.and_(pc.greater_equal(table["offset"], low), pc.less_equal(table["offset"], high))
-    return pc.or_(named, pc.fill_null(near, False))
-
-
-def _excerpt(run: Path, history: History, witness: Witness, rows: Sequence[Row]) -> Excerpt | None:
-    named = [row for row in rows if row["op"] in witness.ops]
-    sends = [row for row in named if _word(history, "f", row) == "send"]
-    values = frozenset(row["value"] for row in sends if row["value"] is not None) | (
-        frozenset(row["value"] for row in named if row["value"] is not None and row["offset"] == witness.offset)
-    )
-    own = _own_offsets(witness, rows, values)
-    offsets = _with_neighbours(own, rows)
+def _excerpt(run: Path, history: History, witness: Witness, about: _About) -> Excerpt | None:
+    assert witness.topic is not None and witness.part is not None
+    offsets = _with_neighbours(about.own, about.around)
     if not offsets:
         return None
-    lines = [*_replicas(run, witness, offsets), *_operations(history, witness, rows, offsets, set(own))]
+    rows = {(row["op"], row["micro"]): row for row in (*about.named, *about.around)}
+    lines = [*_replicas(run, witness, offsets), *_operations(history, witness, rows.values(), offsets, set(about.own))]
+    if not lines:
+        return None
+    return Excerpt(witness.topic, witness.part, offsets, tuple(lines), about.values, frozenset(about.own), _conflicts(lines))
+
+
+def _values(history: History, witness: Witness, named: Sequence[Row]) -> frozenset[int]:
+    """That the named operations sent, or polled at the witness's offset."""
+    ours = (row for row in named if _word(history, "f", row) == "send" or row["offset"] == witness.offset)
+    return frozenset(row["value"] for row in ours if row["value"] is not None)
+
+
+def _conflicts(lines: Sequence[Line]) -> frozenset[int]:
     seen: dict[int, set[int]] = {}
     for line in lines:
         for offset, value in line.cells.items():
             if value is not None:
                 seen.setdefault(offset, set()).add(value)
-    conflicts = frozenset(offset for offset, several in seen.items() if len(several) > 1)
-    assert witness.topic is not None and witness.part is not None
-    return Excerpt(witness.topic, witness.part, offsets, tuple(lines), values, frozenset(own), conflicts)
+    return frozenset(offset for offset, several in seen.items() if len(several) > 1)
 
 
-def _own_offsets(witness: Witness, rows: Sequence[Row], values: frozenset[int]) -> list[int]:
+def _own_offsets(witness: Witness, rows: Sequence[Row]) -> list[int]:
     """The witness's own, and where its values lie."""
     found = [] if witness.offset is None else [witness.offset]
-    found += sorted({row["offset"] for row in rows if row["offset"] is not None and row["value"] in values})
+    found += sorted({row["offset"] for row in rows if row["offset"] is not None})
     return list(dict.fromkeys(found))[: MOST_OFFSETS // 2]
 
 

@@ -81,10 +81,11 @@ def _effect(effect: Effect) -> Html:
         return el("p", "Every partition that was written to kept acknowledging.", class_="effect")
     if effect.recovery is None:
         recovery = "service had not returned when the history ended"
+    elif effect.recovery == 0:
+        recovery = "all had it again before its end"
     else:
-        recovery = (
-            f"all had it again {seconds(effect.recovery / 1e9)} after its end" if effect.recovery else "all had it again before its end"
-        )
+        others = f", with other faults at work ({', '.join(map(str, effect.meanwhile))})" if effect.meanwhile else ""
+        recovery = f"all had it again {seconds(effect.recovery / 1e9)} after its end{others}"
     partitions = "1 partition" if effect.partitions == 1 else f"{effect.partitions} partitions"
     return el("p", f"{partitions} without service, at most for {seconds(effect.unavailable / 1e9)}; {recovery}.", class_="effect")
 

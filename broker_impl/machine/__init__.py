@@ -25,6 +25,7 @@ class Machine:
     random: random.Random
     threads: Threads
     journal: Journal
+    monotonic: Callable[[], float] = clock.monotonic
 
 
 def real_machine(node: int, log_level: str = "info") -> Machine:

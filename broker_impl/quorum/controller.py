@@ -54,14 +54,15 @@ class Decision:
 class Controller:
     """Invariant: `tail` is the image it began with and every record it returned, in order.
 
-    `image` must hold every committed entry. `tick` wants to be called several times a session time-out.
+    `image` must hold every committed entry. `tick` wants to be called several times a session time-out. `silence_s`: for so long
+    before it took office nobody who elected it had heard a controller.
     """
 
-    def __init__(self, image: Image, settings: ControllerSettings, random: Random, now: float) -> None:
+    def __init__(self, image: Image, settings: ControllerSettings, random: Random, now: float, silence_s: float = 0.0) -> None:
         self.tail = image
         self._settings = settings
         self._random = random
-        self._sessions = Sessions(settings.session_timeout_s, frozenset(image.brokers), now)
+        self._sessions = Sessions(settings.session_timeout_s, frozenset(image.brokers), now, silence_s)
 
     def handle(self, command: Command, now: float, next_offset: int) -> Decision:
         """Decides; the records, if any, are to become the entry at `next_offset`."""

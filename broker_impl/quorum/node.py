@@ -3,18 +3,20 @@
 Raft says what to persist, what to send after that, and what is committed; this module does it, in that order, with
 the fsync on a thread. Committed entries are replayed into the image, and whoever listens gets the old one and the
 new. A command to the controller becomes records, the records an entry, and the answer waits for its commit: an
-answer that rests on records not yet committed waits for those too.
+answer that rests on records not yet committed waits for those too. One that lets a broker go on leading waits until
+a majority has followed this controller since it was asked (`sessions` has the reason).
 """
 
 import asyncio
 import heapq
 import itertools
+from collections import deque
 from collections.abc import Callable, Mapping
 
 from broker_impl.machine import Machine
 from broker_impl.network.peers import NOT_CONTROLLER, Peers, ReplyEnvelope
 from broker_impl.protocol.errors import BrokerError, ErrorCode
-from broker_impl.quorum.commands import Command, Reply
+from broker_impl.quorum.commands import Command, HeartbeatReply, Reply
 from broker_impl.quorum.controller import Controller, ControllerSettings
 from broker_impl.quorum.image import Image
 from broker_impl.quorum.raft import Entry, Progress, Raft, RaftMessage, RaftSettings, Ready
@@ -54,13 +56,14 @@ class QuorumNode:
         self._log = RaftLog(machine.disk, directory)
         hard_state, snapshot, entries = self._log.load()
         self.image = Image.decode(snapshot.data) if snapshot is not None else Image.empty()
-        self.raft = Raft(node_id, voters, hard_state, snapshot, entries, raft_settings, machine.random, loop.time())
+        self.raft = Raft(node_id, voters, hard_state, snapshot, entries, raft_settings, machine.random, self._now())
         self._controller: Controller | None = None
         self._controller_term = -1
         self._seen_leader: tuple[int, int | None] = (-1, None)
         self._listeners: list[OnImage] = []
         self._waiting: list[_Waiter] = []
         self._looking: list[_Waiter] = []
+        self._doubted: deque[tuple[float, asyncio.Future[bool]]] = deque()
         self._ticket = itertools.count()
         self._wake = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
@@ -94,7 +97,7 @@ class QuorumNode:
         self._listeners.append(listener)
 
     def receive(self, message: RaftMessage) -> None:
-        self.raft.receive(message, self._loop.time())
+        self.raft.receive(message, self._now())
         self._wake.set()
 
     @property
@@ -127,10 +130,15 @@ class QuorumNode:
         controller = self._controller
         if controller is None or not self.raft.serving:
             return NOT_CONTROLLER
-        decision = controller.handle(command, self._loop.time(), self.raft.last_index + 1)
+        asked = self._now()
+        decision = controller.handle(command, asked, self.raft.last_index + 1)
         self._propose(decision.records)
         offset = controller.tail.offset
-        return ReplyEnvelope(decision.reply, offset) if await self._committed(offset) else None
+        if not await self._committed(offset):
+            return None
+        if _grants_lease(decision.reply) and not decision.records and not await self._followed(asked, controller):
+            return None
+        return ReplyEnvelope(decision.reply, offset)
 
     async def _try(self, command: Command, timeout_s: float) -> ReplyEnvelope | None:
         leader = self.raft.leader_id
@@ -165,6 +173,7 @@ class QuorumNode:
                 self._arm()
                 if ready is None:
                     self._follow_leadership()
+                    self._settle_waiting()
                     await self._wake.wait()
                     self._wake.clear()
                     continue
@@ -185,7 +194,7 @@ class QuorumNode:
             self._publish(Image.decode(ready.snapshot.data))
         for entry in ready.committed:
             self._apply(entry)
-        self.raft.done(ready, self._loop.time())
+        self.raft.done(ready, self._now())
         self._follow_leadership()
         self._settle_waiting()
         self._maybe_compact()
@@ -230,7 +239,7 @@ class QuorumNode:
 
     def _tick(self) -> None:
         self._timer = None
-        self.raft.tick(self._loop.time())
+        self.raft.tick(self._now())
         self._wake.set()
 
     # --- the controller
@@ -248,11 +257,12 @@ class QuorumNode:
         elif self._controller is None or self._controller_term != self.raft.term:
             self._fail_waiting()
             self._controller_term = self.raft.term
-            self._controller = Controller(self.image, self._controller_settings, self._machine.random, self._loop.time())
+            settings, random = self._controller_settings, self._machine.random
+            self._controller = Controller(self.image, settings, random, self._now(), self.raft.silence_s)
 
     def _propose(self, records: list[Record]) -> None:
         if records:
-            index = self.raft.propose(encode_records(records), self._loop.time())
+            index = self.raft.propose(encode_records(records), self._now())
             assert self._controller is not None and index == self._controller.tail.offset, "the controller numbered an entry wrongly"
             self._wake.set()
 
@@ -260,7 +270,7 @@ class QuorumNode:
         while True:
             await asyncio.sleep(CONTROLLER_TICK_S)
             if self._controller is not None and self.raft.serving:
-                records = self._controller.tick(self._loop.time(), self.raft.last_index + 1)
+                records = self._controller.tick(self._now(), self.raft.last_index + 1)
                 for record in records:
                     if isinstance(record, BrokerFenced):
                         self._machine.journal.info("session-lapsed", broker=record.id, epoch=record.epoch)
@@ -274,15 +284,36 @@ class QuorumNode:
         heapq.heappush(self._waiting, (offset, next(self._ticket), done))
         return await done
 
+    async def _followed(self, asked: float, controller: Controller) -> bool:
+        """Whether a majority followed this controller after it was asked, and in the same term."""
+        if self._controller is controller and self.raft.followed_at < asked:
+            done: asyncio.Future[bool] = self._loop.create_future()
+            self._doubted.append((asked, done))
+            await done
+        return self._controller is controller and self.raft.followed_at >= asked
+
     def _settle_waiting(self) -> None:
+        while self._doubted and self._doubted[0][0] <= self.raft.followed_at:
+            self._resolve(self._doubted.popleft()[1], True)
         for waiters in (self._waiting, self._looking):
             while waiters and waiters[0][0] <= self.image.offset:
-                _offset, _ticket, done = heapq.heappop(waiters)
-                if not done.done():
-                    done.set_result(True)
+                self._resolve(heapq.heappop(waiters)[2], True)
 
     def _fail_waiting(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for _offset, _ticket, done in waiting:
-            if not done.done():
-                done.set_result(False)
+        waiting = [*(waiter[-1] for waiter in self._waiting), *(done for _asked, done in self._doubted)]
+        self._waiting = []
+        self._doubted.clear()
+        for done in waiting:
+            self._resolve(done, False)
+
+    def _resolve(self, done: "asyncio.Future[bool]", outcome: bool) -> None:
+        if not done.done():
+            done.set_result(outcome)
+
+    def _now(self) -> float:
+        """What is heard must not be dated before it came (`machine.clock`)."""
+        return max(self._loop.time(), self._machine.monotonic())
+
+
+def _grants_lease(reply: Reply) -> bool:
+    return isinstance(reply, HeartbeatReply) and not reply.error and not reply.fenced

@@ -63,7 +63,11 @@ class Raft:
         assert self.log.last_term <= self.term
         self.commit_index = self._handed_commit = self._applied = self.log.base_index
         self._random = random
-        self._heard_leader_at = float("-inf")
+        self._now = now
+        self._heard_leader_at = now
+        """At the latest: of what it heard before its start it knows nothing. A leader hears itself."""
+        self.silence_s = 0.0
+        """Of a leader: when it was elected, none of those who elected it had heard a leader for so long."""
         self._saved_hard_state = hard_state
         self._leadership: Leadership | None = None
         self._ballot: _Ballot | None = None
@@ -94,6 +98,11 @@ class Raft:
         """Leads, and has applied an entry of its own term: so all that earlier terms committed is in the applied state."""
         return self._leadership is not None and self._applied >= self._leadership.first_index
 
+    @property
+    def followed_at(self) -> float:
+        """Until then at least nobody else was elected: a majority has since answered this leader. Long ago, where it is none."""
+        return self._leadership.followed_at() if self._leadership else float("-inf")
+
     def next_deadline(self) -> float:
         """When `tick` has something to do, unless a call before then changes it."""
         return self._leadership.next_deadline() if self._leadership else self._deadline
@@ -104,6 +113,7 @@ class Raft:
 
     def propose(self, payload: bytes, now: float) -> int | None:
         """The index the payload will have if this leader lives to commit it in this term; None if this is not the leader."""
+        self._now = now
         if self._leadership is None:
             return None
         self.log.append(Entry(self.log.last_index + 1, self.term, payload))
@@ -124,6 +134,7 @@ class Raft:
     def tick(self, now: float) -> None:
         """Judges silence and sends heartbeats. A tick that comes much too late means that this process was itself stalled, and that
         what others sent meanwhile may be unread: then it judges a little later, but not twice in a row."""
+        self._now = now
         was_stalled = now - self.next_deadline() > self.settings.heartbeat_s and not self._was_stalled
         self._was_stalled = was_stalled
         if self._leadership:
@@ -142,6 +153,7 @@ class Raft:
                 self._campaign(pre=True, now=now)
 
     def receive(self, message: RaftMessage, now: float) -> None:
+        self._now = now
         if message.to != self.node_id or message.sender == self.node_id:
             return
         if message.term > self.term:
@@ -162,10 +174,12 @@ class Raft:
                 self._chunk_received(message, now)
             case AppendReply():
                 if self._leadership and message.term == self.term:
+                    self._leadership.echoed(message.sender, message.sent)
                     self._leadership.append_replied(message)
                     self._advance_commit()
             case SnapshotReply():
                 if self._leadership and message.term == self.term:
+                    self._leadership.echoed(message.sender, message.sent)
                     self._leadership.snapshot_replied(message)
             case Observe():
                 if self._leadership:
@@ -176,7 +190,7 @@ class Raft:
         if self._outstanding:
             return None
         if self._leadership:
-            self._outbox += self._leadership.outgoing(self.commit_index)
+            self._outbox += self._leadership.outgoing(self.commit_index, self._now)
         hard_state = self._durable_state()
         truncate_from, append = self.log.hand_out()
         ready = Ready(
@@ -199,6 +213,7 @@ class Raft:
     def done(self, ready: Ready, now: float) -> None:
         """The shell has persisted, sent and applied what `ready` says."""
         assert ready is self._outstanding
+        self._now = now
         self._outstanding = None
         self.log.settle()
         if ready.snapshot:
@@ -220,7 +235,7 @@ class Raft:
             self.term += 1
             self.voted_for = self.node_id
         self.role, self.leader_id = "candidate", None
-        self._ballot = _Ballot(pre, {self.node_id})
+        self._ballot = _Ballot(pre, {self.node_id: now - self._heard_leader_at})
         self._deadline = self._election_deadline(now)
         for voter in self.voters:
             if voter != self.node_id:
@@ -236,6 +251,8 @@ class Raft:
                 self._lead(now)
 
     def _lead(self, now: float) -> None:
+        assert self._ballot
+        self.silence_s = max(0.0, min(self._ballot.granted.values()))
         self.role, self.leader_id, self._ballot = "leader", self.node_id, None
         self._leadership = Leadership(self.node_id, self.term, self.voters, self.log, self.settings, now)
         self.propose(b"", now)
@@ -245,6 +262,8 @@ class Raft:
         if term > self.term:
             self.term, self.voted_for = term, None
         self.leader_id = None
+        if self._leadership:
+            self._heard_leader_at = now
         if self.role in ("candidate", "leader"):
             self.role, self._leadership, self._ballot = "follower", None, None
             self._deadline = self._election_deadline(now)
@@ -253,11 +272,12 @@ class Raft:
         if request.sender not in self.voters or self.node_id not in self.voters:
             return
         granted = request.term == self.term and self._would_vote(request, now)
+        silence_s = now - self._heard_leader_at
         if granted and not request.pre:
             self.voted_for = request.sender
             self._follow(self.term, now)
             self._deadline = self._election_deadline(now)
-        self._outbox.append(VoteReply(self.node_id, request.sender, self.term, granted, request.pre))
+        self._outbox.append(VoteReply(self.node_id, request.sender, self.term, granted, request.pre, silence_s))
 
     def _would_vote(self, request: VoteRequest, now: float) -> bool:
         up_to_date = (request.last_term, request.last_index) >= (self.log.last_term, self.log.last_index)
@@ -273,7 +293,7 @@ class Raft:
     def _vote_replied(self, reply: VoteReply, now: float) -> None:
         ballot = self._ballot
         if ballot and reply.term == self.term and reply.pre == ballot.pre and reply.granted and reply.sender in self.voters:
-            ballot.granted.add(reply.sender)
+            ballot.granted[reply.sender] = reply.silence_s
             self._count_votes(now)
 
     def _election_deadline(self, now: float) -> float:
@@ -310,17 +330,23 @@ class Raft:
             self.log.merge(entries)
             match_index = prev + len(entries)
             self._commit_to(min(message.commit, match_index))
-            self._outbox.append(AppendReply(self.node_id, message.sender, self.term, True, match_index, round=message.round))
+            self._outbox.append(
+                AppendReply(self.node_id, message.sender, self.term, True, match_index, round=message.round, sent=message.sent)
+            )
         else:
             hint = max(self.commit_index, self.log.last_not_above(prev, prev_term))
             hint_term = self.log.term_at(hint)
-            self._outbox.append(AppendReply(self.node_id, message.sender, self.term, False, prev, hint, hint_term, message.round))
+            self._outbox.append(
+                AppendReply(self.node_id, message.sender, self.term, False, prev, hint, hint_term, message.round, message.sent)
+            )
 
     def _chunk_received(self, chunk: SnapshotChunk, now: float) -> None:
         if not self._heard(chunk, now):
             return
         if chunk.index <= self.commit_index:
-            self._outbox.append(AppendReply(self.node_id, chunk.sender, self.term, True, self.commit_index, round=chunk.round))
+            self._outbox.append(
+                AppendReply(self.node_id, chunk.sender, self.term, True, self.commit_index, round=chunk.round, sent=chunk.sent)
+            )
             return
         key = (chunk.sender, chunk.term, chunk.index)
         if self._incoming is None or self._incoming.key != key:
@@ -329,11 +355,11 @@ class Raft:
         if chunk.offset == len(data):
             data += chunk.data
         if len(data) < chunk.total:
-            self._outbox.append(SnapshotReply(self.node_id, chunk.sender, self.term, chunk.index, len(data), chunk.round))
+            self._outbox.append(SnapshotReply(self.node_id, chunk.sender, self.term, chunk.index, len(data), chunk.round, chunk.sent))
             return
         self._incoming = None
         self._install(Snapshot(chunk.index, chunk.index_term, bytes(data)))
-        self._outbox.append(AppendReply(self.node_id, chunk.sender, self.term, True, chunk.index, round=chunk.round))
+        self._outbox.append(AppendReply(self.node_id, chunk.sender, self.term, True, chunk.index, round=chunk.round, sent=chunk.sent))
 
     def _install(self, snapshot: Snapshot) -> None:
         if not self.log.matches(snapshot.index, snapshot.term):
@@ -368,8 +394,10 @@ class Raft:
 
 @dataclass(slots=True)
 class _Ballot:
+    """`granted`: who votes for us, and how long each had heard no leader by then."""
+
     pre: bool
-    granted: set[int]
+    granted: dict[int, float]
 
 
 @dataclass(slots=True)

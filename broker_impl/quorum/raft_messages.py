@@ -48,17 +48,21 @@ class VoteRequest(Struct, frozen=True, tag=True):
 
 
 class VoteReply(Struct, frozen=True, tag=True):
+    """`silence_s`: how long the voter has surely heard no leader."""
+
     sender: int
     to: int
     term: int
     granted: bool
     pre: bool
+    silence_s: float = 0.0
 
 
 class Append(Struct, frozen=True, tag=True):
     """Entries that follow (prev_index, prev_term); without entries it is a heartbeat and a probe of that place.
 
-    The answer repeats `round`, here and in chunks: by that the leader knows answers that were overtaken by its own change of mind.
+    The answer repeats `round`, here and in chunks: by that the leader knows answers that were overtaken by its own change of mind. It
+    also repeats `sent`, the leader's own time: by that the leader knows since when it is still followed.
     """
 
     sender: int
@@ -69,6 +73,7 @@ class Append(Struct, frozen=True, tag=True):
     entries: tuple[Entry, ...]
     commit: int
     round: int = 0
+    sent: float = 0.0
 
 
 class AppendReply(Struct, frozen=True, tag=True):
@@ -82,6 +87,7 @@ class AppendReply(Struct, frozen=True, tag=True):
     hint_index: int = 0
     hint_term: int = 0
     round: int = 0
+    sent: float = 0.0
 
 
 class SnapshotChunk(Struct, frozen=True, tag=True):
@@ -96,6 +102,7 @@ class SnapshotChunk(Struct, frozen=True, tag=True):
     offset: int
     data: bytes
     round: int = 0
+    sent: float = 0.0
 
 
 class SnapshotReply(Struct, frozen=True, tag=True):
@@ -105,6 +112,7 @@ class SnapshotReply(Struct, frozen=True, tag=True):
     index: int
     received: int
     round: int = 0
+    sent: float = 0.0
 
 
 class Observe(Struct, frozen=True, tag=True):

@@ -54,6 +54,13 @@ class Leadership:
             return float("inf")
         return max(contacts[others_needed - 1] + self._settings.election_timeout_s, self._grace_ends)
 
+    def followed_at(self) -> float:
+        """The newest time at which a majority still followed: each of them has answered something sent then or later. A voter that
+        is alone follows itself at any time."""
+        echoes = sorted((peer.echo for node, peer in self._peers.items() if node in self._voters), reverse=True)
+        others_needed = len(self._voters) // 2
+        return echoes[others_needed - 1] if others_needed else float("inf")
+
     def give_grace(self, now: float) -> None:
         """Let two heartbeats pass before silence is judged."""
         self._grace_ends = now + 2 * self._settings.heartbeat_s
@@ -88,6 +95,10 @@ class Leadership:
         if peer := self._peers.get(node):
             peer.contact = max(peer.contact, now)
 
+    def echoed(self, node: int, sent: float) -> None:
+        if peer := self._peers.get(node):
+            peer.echo = max(peer.echo, sent)
+
     def append_replied(self, reply: AppendReply) -> None:
         peer = self._peers.get(reply.sender)
         if peer is None:
@@ -104,7 +115,7 @@ class Leadership:
             peer.offset = min(reply.received, len(peer.snapshot.data))
             peer.begin_round()
 
-    def outgoing(self, commit: int) -> list[RaftMessage]:
+    def outgoing(self, commit: int, now: float) -> list[RaftMessage]:
         """All that may be sent now: entries within the window, chunks, heartbeats that are due, and news of the commit index."""
         messages: list[RaftMessage] = []
         for node, peer in self._peers.items():
@@ -112,38 +123,38 @@ class Leadership:
                 assert self._log.snapshot is not None
                 peer.start_snapshot(self._log.snapshot)
             if peer.snapshot:
-                messages += self._chunks(node, peer, peer.snapshot)
+                messages += self._chunks(node, peer, peer.snapshot, now)
             else:
-                messages += self._appends(node, peer, commit)
+                messages += self._appends(node, peer, commit, now)
             peer.heartbeat_due = False
         return messages
 
-    def _appends(self, node: int, peer: "_Peer", commit: int) -> list[RaftMessage]:
+    def _appends(self, node: int, peer: "_Peer", commit: int, now: float) -> list[RaftMessage]:
         messages: list[RaftMessage] = []
         last = self._log.last_index
         while peer.next_index <= last and not peer.waiting and len(peer.in_flight) < self._settings.max_inflight:
-            messages.append(self._append(node, peer, commit, with_entries=True))
+            messages.append(self._append(node, peer, commit, now, with_entries=True))
         if not messages and (peer.heartbeat_due or (peer.state == "stream" and peer.told_commit < commit)):
-            messages.append(self._append(node, peer, commit, with_entries=False))
+            messages.append(self._append(node, peer, commit, now, with_entries=False))
         return messages
 
-    def _append(self, node: int, peer: "_Peer", commit: int, *, with_entries: bool) -> Append:
+    def _append(self, node: int, peer: "_Peer", commit: int, now: float, *, with_entries: bool) -> Append:
         prev = peer.next_index - 1
         entries = self._log.batch(prev + 1, self._log.last_index, self._settings.max_batch_bytes) if with_entries else []
-        message = Append(self._node_id, node, self._term, prev, self._log.term_at(prev), tuple(entries), commit, peer.round)
+        message = Append(self._node_id, node, self._term, prev, self._log.term_at(prev), tuple(entries), commit, peer.round, now)
         peer.told_commit = commit
         if entries:
             peer.sent(entries[-1].index)
         return message
 
-    def _chunks(self, node: int, peer: "_Peer", snapshot: Snapshot) -> list[RaftMessage]:
+    def _chunks(self, node: int, peer: "_Peer", snapshot: Snapshot, now: float) -> list[RaftMessage]:
         if peer.waiting and not peer.heartbeat_due:
             return []
         size = 0 if peer.waiting else self._settings.max_batch_bytes
         data = snapshot.data[peer.offset : peer.offset + size]
         peer.waiting = True
         place = (snapshot.index, snapshot.term, len(snapshot.data), peer.offset)
-        return [SnapshotChunk(self._node_id, node, self._term, *place, data, peer.round)]
+        return [SnapshotChunk(self._node_id, node, self._term, *place, data, peer.round, now)]
 
 
 class _Peer:
@@ -154,6 +165,8 @@ class _Peer:
         self.match = 0
         self.next_index = next_index
         self.contact = contact
+        self.echo = float("-inf")
+        """When the newest message that it answered was sent."""
         self.in_flight: deque[int] = deque()
         self.round = new_round
         self.waiting = False

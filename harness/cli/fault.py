@@ -49,12 +49,14 @@ def _spec(arguments: argparse.Namespace) -> FaultSpec:
     from harness.scenarios.flags import parse_faults
     from nemesis.catalogue import FaultSpec
 
-    [told] = parse_faults(arguments.fault)[:1] or [{"kind": arguments.fault}]
+    faults = parse_faults(arguments.fault)
+    if len(faults) != 1:
+        raise UserMistake(f"{arguments.fault!r} is not one fault; they are struck one at a time here")
+    [told] = faults
     if misplaced := sorted({"target", "at", "lasts", "every", "rests", "name"} & told.keys()):
         raise UserMistake(f"{misplaced[0]} does not belong into {arguments.fault!r} here: whom is --target, how long is --for")
-    return FaultSpec(
-        told["kind"], told.get("variant"), arguments.target, at=0.0, lasts=arguments.seconds, parameters=told.get("parameters", {})
-    )
+    parameters = told.get("parameters", {})
+    return FaultSpec(told["kind"], told.get("variant"), arguments.target, at=0.0, lasts=arguments.seconds, parameters=parameters)
 
 
 def _planned(spec: FaultSpec, seed: int, nodes: int) -> PlannedFault:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -147,10 +148,21 @@ def read_bucket(file: HistoryFile, bucket: int, columns: Sequence[str] | None = 
     if bucket not in file.row_groups:
         return _schema_of(columns).empty_table()
     try:
-        with pq.ParquetFile(file.path) as parquet:
+        with pq.ParquetFile(file.path, metadata=_metadata(file.path), pre_buffer=False) as parquet:
             return parquet.read_row_group(file.row_groups.index(bucket), columns=columns, use_threads=False).cast(_schema_of(columns))
     except (pa.ArrowException, OSError, ValueError) as problem:
         raise MalformedFile(file.path, f"bucket {bucket} cannot be read: {_first_line(problem)}") from None
+
+
+def _metadata(path: Path) -> pq.FileMetaData:
+    """Parsed once a process: for every bucket anew it would cost as much as reading the rows."""
+    status = path.stat()
+    return _metadata_of(path, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=1024)
+def _metadata_of(path: Path, _size: int, _changed: int) -> pq.FileMetaData:
+    return pq.read_metadata(path)
 
 
 def _schema_of(columns: Sequence[str] | None) -> pa.Schema:

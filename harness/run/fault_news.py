@@ -13,14 +13,14 @@ class FaultNews:
     """Compares what has taken place with what was told before."""
 
     def __init__(self) -> None:
-        self._proof_told: set[int] = set()
+        self._strike_told: set[int] = set()
         self._end_told: set[int] = set()
 
     def lines(self, rows: Sequence[Struck]) -> list[str]:
         found = []
         for row in rows:
-            if row.proof is not None and row.id not in self._proof_told:
-                self._proof_told.add(row.id)
+            if (row.start is not None or row.proof is not None) and row.id not in self._strike_told:
+                self._strike_told.add(row.id)
                 found.append(f"fault {row.id}: {row.fault} on {row.selector}{_nodes(row)}")
             if row.healed is not None and row.id not in self._end_told:
                 self._end_told.add(row.id)

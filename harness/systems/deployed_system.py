@@ -38,7 +38,7 @@ class DeployedSystem(ABC):
     name: str
     ports: tuple[int, ...]
     settings_file: ClassVar[str]
-    topics_of_ours: ClassVar[frozenset[str]] = frozenset()  # made by the system itself, and shown to nobody
+    internal_topics: ClassVar[frozenset[str]] = frozenset()  # kept by the system for itself, and shown to nobody
 
     def __init__(self, nodes: Nodes) -> None:
         self._nodes: dict[str, Node] = {node.name: node for node in nodes.nodes}
@@ -127,7 +127,7 @@ class DeployedSystem(ABC):
                 key = (partition.topic, partition.partition)
                 if key not in newest or partition.epoch > newest[key].epoch:
                     newest[key] = partition
-        return {key: self._leadership(newest[key]) for key in sorted(newest) if key[0] not in self.topics_of_ours}
+        return {key: self._leadership(newest[key]) for key in sorted(newest) if key[0] not in self.internal_topics}
 
     def set_clock(self, node: str, offset: float) -> None:
         if "LD_PRELOAD" not in self._environment.get(node, {}):
@@ -147,7 +147,7 @@ class DeployedSystem(ABC):
         for name, node in self._nodes.items():
             marks = high_watermarks(node, self.data_path(name))
             for (topic, part), segments in list_replicas(node, self.data_path(name)).items():
-                if topic not in self.topics_of_ours:
+                if topic not in self.internal_topics:
                     yield read_replica(name, topic, part, map(node.get, segments), marks.get((topic, part)), value_of)
 
     def _voters(self) -> dict[int, Node]:

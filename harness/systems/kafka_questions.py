@@ -20,6 +20,11 @@ from harness.systems.system import ClockError
 CLOCK_TOPIC = "__highwater_clock"
 _CREATE_TOPICS, _PRODUCE = 19, 0
 _CREATE_TIMEOUT_MS = 30_000
+_SETTINGS = {
+    "message.timestamp.type": "LogAppendTime",
+    "unclean.leader.election.enable": "true",  # else a broker whose data was wiped never leads its partition again
+    "retention.ms": "-1",  # else a clock that jumps ahead makes its own messages old
+}
 _EXISTS = 36
 _QUORUM_STATE = "__cluster_metadata-0/quorum-state"
 
@@ -56,7 +61,7 @@ def create_clock_topic(node: Node, port: int, brokers: Iterable[int]) -> bool:
     """Whether it is there now: a partition on each broker, in their order."""
     assignment = b"".join(struct.pack(">iii", index, 1, broker) for index, broker in enumerate(brokers))
     count = len(assignment) // 12
-    settings = struct.pack(">i", 1) + _text("message.timestamp.type") + _text("LogAppendTime")
+    settings = struct.pack(">i", len(_SETTINGS)) + b"".join(_text(word) for setting in _SETTINGS.items() for word in setting)
     topic = _text(CLOCK_TOPIC) + struct.pack(">ihi", -1, -1, count) + assignment + settings
     body = struct.pack(">i", 1) + topic + struct.pack(">i?", _CREATE_TIMEOUT_MS, False)
     answer = ask(node, port, _request(_CREATE_TOPICS, 4, body), patience=_CREATE_TIMEOUT_MS / 1000)

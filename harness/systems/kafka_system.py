@@ -38,7 +38,7 @@ class KafkaSystem(DeployedSystem):
     name = "kafka"
     ports: tuple[int, ...] = (PORT, CONTROLLER_PORT)
     settings_file = "server.properties"
-    topics_of_ours = frozenset({kafka_questions.CLOCK_TOPIC})
+    internal_topics = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", kafka_questions.CLOCK_TOPIC})
 
     def __init__(self, nodes: Nodes, *, kafka_home: Path | None = None) -> None:
         super().__init__(nodes)

@@ -52,6 +52,8 @@ class NodeCluster:
 
     @classmethod
     def open(cls, data: Path) -> NodeCluster:
+        if not cls.lies_in(data) or not NamespaceNodes.running_in(data):
+            raise UserMistake(f"no cluster of namespaces runs in {data}; `./highwater cluster up --nodes-kind namespaces` starts one")
         found = cls(NamespaceNodes.open(data))
         found.system.adopt()
         return found

@@ -61,3 +61,13 @@ def test_a_payload_of_another_run_is_misplaced():
 @pytest.mark.parametrize("sent, beside", [(1, 2), (None, 0), (0, None)])
 def test_a_record_key_that_is_not_the_payloads_is_corrupt(sent, beside):
     assert PAYLOADS.verify(PAYLOADS.make("topic", 3, sent, 1), key_bytes(beside), "topic", 3).error == CORRUPT
+
+
+def test_the_value_is_found_wherever_a_payload_of_the_run_lies_and_in_no_other_bytes():
+    ours, others = Payloads("run-1", 128), Payloads("run-2", 128)
+    payload = ours.make("t", 3, None, 77)
+    assert ours.value_of(payload) == 77
+    assert [ours.value_of(each) for each in (others.make("t", 3, None, 77), payload[:-1], b"", b"x" * 128)] == [None] * 4
+    changed = bytearray(payload)
+    changed[60] ^= 1
+    assert ours.value_of(bytes(changed)) is None

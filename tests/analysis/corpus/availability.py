@@ -143,6 +143,15 @@ def two_nodes_of_three_are_away():
 
 
 @lacks("unavailable")
+def a_replica_is_left_but_no_majority():
+    """One replica would be enough; there is no quorum of controllers."""
+    h = _promised(min_insync=1)
+    h.fault("kill", ["n1", "n2"], 0.0, 30.0)
+    _gap(h)
+    return h
+
+
+@lacks("unavailable")
 def too_few_replicas_are_left():
     """Five nodes have a majority without one of them, but all three replicas are needed."""
     h = _promised(nodes=5, min_insync=3)

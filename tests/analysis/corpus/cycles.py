@@ -167,6 +167,30 @@ def a_send_without_outcome_orders_nothing():
 
 
 @lacks("G0-realtime")
+def a_send_without_outcome_orders_nothing_though_another_ended_then():
+    """At the moment of its time-out another send was acknowledged, elsewhere."""
+    h = Story()
+    with h.together():
+        h.send(1, 10, outcome=INFO)
+        h.send(4, 40, 0, part=1)
+    h.send(4, 41, 1, part=1)
+    h.send(2, 11, 0)
+    h.poll(3, (0, 11), (1, 10), got(0, 40, part=1), got(1, 41, part=1))
+    return h
+
+
+@lacks("G0-realtime")
+def a_circle_at_the_same_moment():
+    """The two overwrite each other; the one began when the other ended, which is not later."""
+    h = Story()
+    h.txn(1, sent(10, 0), sent(11, 1, part=1), at=0.0, until=1.0)
+    h.txn(2, sent(20, 1), sent(21, 0, part=1), at=1.0, until=2.0)
+    h.poll(3, (0, 10), (1, 20), got(0, 21, part=1), got(1, 11, part=1), at=5.0)
+    h.expect("G0", 1)
+    return h
+
+
+@lacks("G0-realtime")
 def the_same_moment_orders_nothing():
     """The second was begun at the very moment at which the first was acknowledged."""
     h = Story()

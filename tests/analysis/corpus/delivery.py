@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.history.schema import CORRUPT, MISPLACED
+from harness.history.schema import CORRUPT, MISPLACED, Phase
 from tests.analysis.corpus.case import has, lacks
 from tests.analysis.corpus.story import FAIL, INFO, Story, got, sent
 
@@ -58,6 +58,16 @@ def an_unknown_send_is_read():
     h = Story()
     h.send(1, 10, outcome=INFO, error="REQUEST_TIMED_OUT")
     h.poll(2, (0, 10))
+    return h
+
+
+@lacks("G1a")
+def a_value_sent_twice_belongs_to_the_first():
+    """No history should have it: of two sends of one value the later failed, and the first is what was read."""
+    h = Story()
+    h.send(1, 10, 0)
+    h.send(2, 10, outcome=FAIL)
+    h.poll(3, (0, 10))
     return h
 
 
@@ -153,6 +163,24 @@ def the_last_place_of_a_write_is_above_the_bound():
     h.expect("reordered", 12, rules="jepsen")
     h.expect("G0", 2, rules="jepsen")
     h.expect("G0-realtime", 2, rules="jepsen")
+    return h
+
+
+@lacks("lost-write")
+def what_was_read_last_is_a_duplicate():
+    """Value 10 was read at 0 and again at 9; the bound is its first place, and 11 lies behind that."""
+    h = Story(idempotence=False)
+    h.send(1, 10, 0)
+    h.send(1, 11, 5)
+    read = h.poll(2, (0, 10), (9, 10))
+    h.expect("duplicate", 10)
+    h.expect("unseen", 11)
+    h.expect("int-poll-skip", read, 1, rules="highwater")
+    h.expect("int-nonmonotonic-poll", read, 1, rules="jepsen")
+    h.expect("nonmonotonic-send", 2, rules="jepsen")
+    h.expect("reordered", 11, rules="jepsen")
+    h.expect("G0", 1, rules="jepsen")
+    h.expect("G0-realtime", 1, rules="jepsen")
     return h
 
 
@@ -460,6 +488,35 @@ def lost_in_one_partition_of_two():
     h.final_read(part=1)
     h.expect("lost", 11, part=1)
     h.expect("unseen", 11, part=1)
+    return h
+
+
+@has("lost")
+def only_a_failed_final_poll_has_it():
+    """The final read met an error there, came back, and did not find it again."""
+    h = Story()
+    h.send(1, 10, 0)
+    h.send(1, 11, 1)
+    h.poll(7, (0, 10), (1, 11), outcome=FAIL, phase=Phase.FINAL)
+    h.final_read((0, 10), end=2)
+    h.expect("lost", 11)
+    h.expect("unseen", 11)
+    return h
+
+
+@has("lost")
+def it_lay_behind_the_log_start_as_well():
+    """Retention took the first place of a duplicate; the second, behind the log start, is gone for no reason."""
+    h = Story(idempotence=False)
+    h.send(1, 10, 0)
+    h.send(1, 11, 6)
+    h.poll(2, (0, 10))
+    h.seek(2, 5)
+    h.poll(2, (5, 10))
+    h.final_read((6, 11), log_start=3)
+    h.expect("lost", 10)
+    h.expect("lost-after-read", 10)
+    h.expect("duplicate", 10)
     return h
 
 

@@ -466,6 +466,24 @@ def the_next_client_instance_overtakes_the_last():
     return h
 
 
+@has("nonmonotonic-send")
+def an_offset_belongs_to_the_smallest_of_its_values():
+    """At offset 5 one was told 10 and one read 20: it is the place of 10, which 11 comes before, and 20 has none."""
+    h = Story(acks="1", in_flight=1)
+    with h.together():
+        h.send(1, 10, 5)
+        h.send(2, 20)
+        later = h.send(1, 11, 4)
+        h.send(2, 21, 3)
+    h.poll(3, (3, 21), (4, 11), (5, 20))
+    h.expect("nonmonotonic-send", later)
+    h.expect("reordered", 11)
+    h.expect("inconsistent-offsets", 5)
+    h.expect("ack-conflict", 5)
+    h.expect("unseen", 10)
+    return h
+
+
 @lacks("nonmonotonic-send")
 def two_processes_are_stored_in_any_order():
     """Between two processes nothing is promised."""

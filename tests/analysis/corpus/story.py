@@ -145,6 +145,10 @@ class Story:
         micro = Micro(Function.SEND, part, topic, value, offset, key, error=error)
         return self._op(process, Kind.SEND, [micro], INFO if never_ends else outcome, at, until, never_ends, producer=producer or process)
 
+    def sends(self, process: int, *micros: Micro, outcome: Outcome = OK) -> int:
+        """Several in one operation, without a transaction."""
+        return self._op(process, Kind.SEND, micros, outcome, producer=process)
+
     def poll(
         self,
         process: int,

@@ -127,10 +127,9 @@ def a_reader_misses_the_first_value_of_a_transaction():
 
 @lacks("G1b")
 def sends_that_are_no_transaction_are_read_in_part():
-    """Sends without a transaction promise nothing together; the hole is told as such."""
+    """Two sends in one operation without a transaction promise nothing together; the hole is told as such."""
     h = Story()
-    h.send(1, 10, 0)
-    h.send(1, 11, 1)
+    h.sends(1, sent(10, 0), sent(11, 1))
     h.send(2, 12, 2)
     h.poll(4, (0, 10), (1, 11), (2, 12))
     reader = h.poll(3, (0, 10), (2, 12))
@@ -147,6 +146,20 @@ def a_failed_poll_misses_the_last_value():
     h.poll(4, (0, 10), (1, 11), (2, 12))
     reader = h.poll(3, (0, 10), (2, 12), outcome=FAIL)
     h.expect("int-poll-skip", reader, 1)
+    return h
+
+
+@lacks("G1b")
+def a_transaction_reads_itself_in_part():
+    """That it reads its own values at all is what is wrong with it."""
+    h = Story(isolation="read_committed")
+    with h.together():
+        op = h.txn(1, sent(10, 0), sent(11, 1), got(0, 10), got(2, 12))
+        h.send(2, 12, 2)
+    h.poll(3, (0, 10), (1, 11), (2, 12))
+    h.expect("precommitted-read", op)
+    h.expect("int-poll-skip", op, 3)
+    h.expect("G1c", op)
     return h
 
 
@@ -208,6 +221,17 @@ def a_whole_transaction_is_lost():
     for part, value in ((0, 10), (1, 20)):
         h.expect("lost", value, part=part)
         h.expect("unseen", value, part=part)
+    return h
+
+
+@lacks("torn-transaction")
+def sends_that_are_no_transaction_are_half_in_the_log():
+    """One operation, but no transaction: what is missing is lost, and nothing is torn."""
+    h = Story()
+    h.sends(1, sent(10, 0), sent(11, 1))
+    h.final_read((0, 10), end=2)
+    h.expect("lost", 11)
+    h.expect("unseen", 11)
     return h
 
 

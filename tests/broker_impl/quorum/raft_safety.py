@@ -11,6 +11,7 @@ from broker_impl.quorum.raft import Entry, Raft, RaftMessage, Ready
 from broker_impl.quorum.raft_messages import AppendReply, VoteReply, VoteRequest
 
 ALL = 1 << 60
+ROUNDING_S = 1e-6
 
 
 class Violation(Exception):
@@ -29,6 +30,8 @@ class Safety:
         self._seen_commit: dict[int, int] = {}
         self._promised_terms: dict[int, int] = {}
         self._promised_entries: dict[int, tuple[int, int]] = {}
+        self._followed: dict[int, float] = {}
+        self._quiet_since: dict[int, float] = {}
 
     @property
     def elections(self) -> int:
@@ -49,6 +52,19 @@ class Safety:
             self._elected(node, raft)
         if raft.commit_index != self._seen_commit[node]:
             self._commits(node, raft)
+
+    def followed(self, term: int, at: float) -> None:
+        """The leader of this term says that a majority still followed it then, in the world's time."""
+        if at > self._followed.get(term, at - 1.0):
+            self._followed[term] = at
+            self._compare(term, at, min(((since, later) for later, since in self._quiet_since.items() if later > term), default=None))
+
+    def quiet(self, term: int, since: float) -> None:
+        """The leader of this term says, when it is elected, that no other was followed since then."""
+        self._quiet_since[term] = since
+        for earlier, at in self._followed.items():
+            if earlier < term:
+                self._compare(earlier, at, (since, term))
 
     def handed_out(self, node: int, raft: Raft, ready: Ready) -> None:
         """Log matching: a place (index, term) has the same payload and the same predecessor in every log."""
@@ -87,6 +103,10 @@ class Safety:
     def has_state(self, node: int, index: int, state: int) -> None:
         if index >= len(self._states) or self._states[index] != state:
             raise Violation(f"node {node} has another state at {index} than was committed")
+
+    def _compare(self, term: int, at: float, quiet: tuple[float, int] | None) -> None:
+        if quiet is not None and at > quiet[0] + ROUNDING_S:
+            raise Violation(f"the leader of term {term} was followed at {at:.4f}, that of {quiet[1]} says nobody was since {quiet[0]:.4f}")
 
     def _elected(self, node: int, raft: Raft) -> None:
         first = self._leaders.setdefault(raft.term, node)

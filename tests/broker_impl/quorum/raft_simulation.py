@@ -13,6 +13,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from math import isfinite
 from random import Random
 
 import msgspec
@@ -28,6 +29,7 @@ PATIENCE_S = 60.0
 PATIENCE_STEPS = 100_000
 """Of virtual time and of steps, for what must come about once nothing is in the way."""
 STORY_LENGTH = 60
+CLOCK_RATES = (0.7, 1.4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ class Host:
     def __init__(self, node: int, random: Random) -> None:
         self.node = node
         self.disk = PowerLossDisk()
-        self.rate = random.uniform(0.7, 1.4)
+        self.rate = random.uniform(*CLOCK_RATES)
         self.clock_offset = random.uniform(0.0, 1000.0)
         self.life = 0
         """Counts starts and ends; what was scheduled for an earlier life does not happen."""
@@ -143,6 +145,7 @@ class World:
         self._sequence = 0
         self._proposals = 0
         self._hunted_term = 0
+        self._quiet_terms: set[int] = set()
         for host in self.hosts.values():
             self._at(random.uniform(0.0, 0.5), self._start, host, host.life)
 
@@ -236,6 +239,7 @@ class World:
     def _after(self, host: Host, raft: Raft) -> None:
         """After every step of a node: check it, start its next work, and set its timer."""
         self.safety.stepped(host.node, raft)
+        self._judge_leader(host, raft)
         if not host.work and (ready := raft.take()):
             self.safety.handed_out(host.node, raft, ready)
             self.coverage["truncations"] += ready.truncate_from is not None
@@ -248,6 +252,17 @@ class World:
             self._at(max(at, self.now), self._tick, host, host.life, at)
         if raft.role == "leader" and raft.term > self._hunted_term:
             self._hunt_leader(host, raft.term)
+
+    def _judge_leader(self, host: Host, raft: Raft) -> None:
+        """A silence is measured by the voters' clocks, of which the fastest makes it the longest."""
+        if raft.role != "leader":
+            return
+        if raft.term not in self._quiet_terms:
+            self._quiet_terms.add(raft.term)
+            self.coverage["elections after a silence"] += raft.silence_s > 0.5
+            self.safety.quiet(raft.term, self.now - raft.silence_s / CLOCK_RATES[1])
+        if isfinite(raft.followed_at):
+            self.safety.followed(raft.term, host.world_time(raft.followed_at))
 
     def _tick(self, host: Host, life: int, at: float) -> None:
         if life == host.life and host.raft and at == host.armed_at and not self._stalled(host, self._tick, host, life, at):

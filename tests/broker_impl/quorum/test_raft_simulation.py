@@ -26,6 +26,7 @@ MUST_HAPPEN = {
     "truncations",
     "snapshot chunks",
     "snapshots installed",
+    "elections after a silence",
 }
 
 
@@ -41,6 +42,14 @@ class CountsOldEntries(Raft):
 
     def _counts(self, index: int) -> bool:
         return True
+
+
+class ForgetsWhomItHeard(Raft):
+    """Takes the time before its start for silence."""
+
+    def __init__(self, *given) -> None:
+        super().__init__(*given)
+        self._heard_leader_at = float("-inf")
 
 
 def play(seeds):
@@ -72,6 +81,11 @@ def test_a_schedule_is_repeatable_from_its_seed():
 def test_a_raft_that_forgets_its_vote_is_caught():
     found = (simulate(seed, 5, STEPS, ForgetsItsVote).violation for seed in range(150))
     assert "voted for" in next(filter(None, found), "nothing found")
+
+
+def test_a_raft_that_makes_silences_too_long_is_caught():
+    found = (simulate(seed, 5, STEPS, ForgetsWhomItHeard).violation for seed in range(150))
+    assert "says nobody was since" in next(filter(None, found), "nothing found")
 
 
 def test_a_disk_that_does_not_sync_is_caught():

@@ -49,3 +49,10 @@ def test_a_clock_that_stands_still_or_steps_back_ends_no_session() -> None:
     assert sessions.lapsed(10.0) == []
     assert sessions.lapsed(0.0) == []
     assert sessions.lapsed(10.5) == []
+
+
+def test_a_controller_counts_the_silence_before_its_election_but_leaves_half_a_session() -> None:
+    assert watched(Sessions(3.0, frozenset({1}), 10.0, 1.0), 10, 11.9) == []
+    assert watched(Sessions(3.0, frozenset({1}), 10.0, 1.0), 10, 12.1) == [1]
+    assert watched(Sessions(3.0, frozenset({1}), 10.0, 60.0), 10, 11.4) == []
+    assert watched(Sessions(3.0, frozenset({1}), 10.0, 60.0), 10, 11.6) == [1]
