@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.anomalies import ANOMALIES
-from analysis.synth.injections import INJECTIONS, Site
+from analysis.synth.injections import INJECTIONS
 from analysis.synth.numbering import MAX_PARTITIONS, MAX_SITES, Numbering
 from analysis.synth.pattern import BLOCK, STORED, STRIDE
 from analysis.synth.piece import FINAL_AFTER_NS, STEP_NS, Blocks, stored_flags
+from analysis.synth.place import Site
 
 ROWS_A_FILE = 1_000_000
 _ROWS_A_BLOCK = BLOCK + 2 * STORED

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from analysis.partition import MISSING, Column
-from analysis.synth.injections import INJECTIONS, Place, live_readers
+from analysis.synth.injections import INJECTIONS
 from analysis.synth.pattern import STRIDE
 from analysis.synth.piece import (
     BLOCK_NS,
@@ -18,6 +18,7 @@ from analysis.synth.piece import (
     Piece,
     clean_piece,
 )
+from analysis.synth.place import Place, live_readers
 from analysis.synth.plan import PartitionPlan, SynthPlan
 from harness.history.schema import CORRUPT, MISPLACED, ROWS, Function, Kind, Outcome, Phase
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from analysis.synth.piece import FINAL_BLOCKS, POLL_NS
-from analysis.synth.plan import PartitionPlan, SynthesisError, SynthPlan, plan_history
+from analysis.synth.plan import ROWS_A_FILE, PartitionPlan, SynthesisError, SynthPlan, plan_history
 from analysis.synth.rows import NAMES, idle_rows, piece_rows
 from harness.history.beside import Final, write_rows
 from harness.history.buckets import bucket_of
@@ -51,10 +51,11 @@ def synthesise(
     *,
     partitions: int = DEFAULT_PARTITIONS,
     hot: float | None = None,
+    rows_a_file: int = ROWS_A_FILE,
     each: Each | None = None,
 ) -> SynthPlan:
     """Write a history to a folder that has none yet. `each` spreads the tasks; without it they run here, one after the other."""
-    plan = plan_history(rows, inject, seed, partitions=partitions, hot=hot)
+    plan = plan_history(rows, inject, seed, partitions=partitions, hot=hot, rows_a_file=rows_a_file)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise SynthesisError(f"{out} is there already and not empty; name a new folder")
     history_directory(out).mkdir(parents=True, exist_ok=True)

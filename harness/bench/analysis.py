@@ -15,13 +15,14 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from analysis.spark import SparkTrouble
 from analysis.synth import TRUTH_FILE, synthesise
 from analysis.synth.spreading import on_spark
 from harness.bench.checkers import read_floor
 from harness.bench.checkers.passes import Counts
 from harness.bench.goals import Goal
 from harness.bench.timed_checkers import Timed, time_checker
-from harness.errors import UserMistake
+from harness.errors import EnvironmentFault, UserMistake
 
 MILLION = 1_000_000
 SIZES = (1 * MILLION, 10 * MILLION, 100 * MILLION)
@@ -114,7 +115,10 @@ def _history(place: Path, rows: int, progress: Progress) -> Path:
         progress(f"{rows:,} rows: writing the history")
         if run.exists():
             raise UserMistake(f"{run} is there but not complete; remove it")
-        synthesise(run, rows, INJECTED, SEED, each=on_spark)
+        try:
+            synthesise(run, rows, INJECTED, SEED, each=on_spark)
+        except SparkTrouble as problem:
+            raise EnvironmentFault(str(problem)) from None
     return run
 
 
