@@ -73,7 +73,7 @@ class DeployedSystem(ABC):
     @abstractmethod
     def clock_error(self, node: str) -> ClockError | None: ...
 
-    def prepare(self) -> None:
+    def prepare(self) -> None:  # noqa: B027 (most systems have nothing to prepare)
         """What a first start would otherwise do by the way, and what is no part of a start."""
 
     def start(self) -> None:

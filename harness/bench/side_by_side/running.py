@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from harness.bench.budget import in_words, seconds_needed
-from harness.bench.contenders import Contender, contenders, require
-from harness.bench.machine import describe_machine
-from harness.bench.results import Result, SystemUsed, write_result
-from harness.bench.session import Measured, Session
-from harness.bench.suite import Suite
-from harness.bench.tools import Tools, make_tools
+from harness.bench.figures.results import Result, SystemUsed, write_result
+from harness.bench.side_by_side.contenders import Contender, contenders, require
+from harness.bench.side_by_side.machine import describe_machine
+from harness.bench.side_by_side.session import Measured, Session
+from harness.bench.side_by_side.tools import Tools, make_tools
+from harness.bench.suites.budget import in_words, seconds_needed
+from harness.bench.suites.suite import Suite
 from harness.run.folder import RunFolder
 
 Say = Callable[[str], None]

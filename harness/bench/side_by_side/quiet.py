@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.bench.results import Disturbance
+from harness.bench.figures.results import Disturbance
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _DIRTY_BYTES = 64 << 20

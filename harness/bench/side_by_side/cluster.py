@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.bench.case import Case, topic_settings
-from harness.bench.contenders import ROOT, Contender
 from harness.bench.driver import Outcome, Target, outcome_of
-from harness.bench.on_nodes import AWAIT_BROKERS, DELETE_TOPIC, MAKE_TOPIC, READ_USAGE
-from harness.bench.tools import Tools
+from harness.bench.side_by_side.contenders import ROOT, Contender
+from harness.bench.side_by_side.on_nodes import AWAIT_BROKERS, DELETE_TOPIC, MAKE_TOPIC, READ_USAGE
+from harness.bench.side_by_side.tools import Tools
+from harness.bench.suites.case import Case, topic_settings
 from harness.bench.usage import Cpu
 from harness.errors import EnvironmentFault
 from harness.nodes import create
@@ -161,7 +161,7 @@ class BenchCluster:
 
 def broker_metrics(cluster: BenchCluster) -> list[dict[str, Any]]:
     """What each of our brokers counts itself."""
-    from harness.bench.on_nodes import READ_METRICS
+    from harness.bench.side_by_side.on_nodes import READ_METRICS
     from harness.systems.highwater_system import HTTP_PORT
 
     addresses = [f"{node.address}:{HTTP_PORT}" for node in cluster.nodes.nodes]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.bench.case import Case
+from harness.bench.suites.case import Case
 from harness.bench.usage import Cpu
 from harness.errors import UserMistake
 
@@ -131,6 +131,15 @@ class Lifetime:
 
 
 @dataclass(frozen=True, slots=True)
+class LostUnderKills:
+    """Acknowledged messages that were gone after each kill of a leader, at one acks setting."""
+
+    system: int
+    acks: str
+    lost: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SystemUsed:
     name: str
     version: str
@@ -168,6 +177,7 @@ class Result:
     sustained: tuple[Sustained, ...] = ()
     latencies: tuple[LatencyRound, ...] = ()
     lifetimes: tuple[Lifetime, ...] = ()
+    losses: tuple[LostUnderKills, ...] = ()
     version: int = field(default=VERSION)
 
 

@@ -6,7 +6,7 @@ that was stopped needs some seconds until it may be measured again. The figures 
 
 from __future__ import annotations
 
-from harness.bench.suite import Suite
+from harness.bench.suites.suite import Suite
 
 _AROUND_S = 3.5
 _RESUME_S = 4.0

@@ -16,7 +16,7 @@ from harness.errors import EnvironmentFault, UserMistake
 from harness.nodes import Nodes
 from harness.systems.deployed_system import DeployedSystem
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 OURS, KAFKA = "highwater", "kafka"
 
 

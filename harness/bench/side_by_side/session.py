@@ -15,17 +15,17 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from harness.bench.bench_cluster import BenchCluster
-from harness.bench.case import Case, Measure, names_of
-from harness.bench.contenders import Contender
-from harness.bench.measuring import LeaderChanged, Measuring
+from harness.bench.figures.results import LatencyRound, Lifetime, LoadRound, Start, Sustained, WarmUp
+from harness.bench.figures.searching import Trial, highest_kept, next_rate
+from harness.bench.figures.warming import is_warm
 from harness.bench.micro import touch_memory
-from harness.bench.results import LatencyRound, Lifetime, LoadRound, Start, Sustained, WarmUp
-from harness.bench.rounds import order_of_rounds
-from harness.bench.searching import Trial, highest_kept, next_rate
-from harness.bench.suite import Suite
-from harness.bench.tools import Tools
-from harness.bench.warming import is_warm
+from harness.bench.side_by_side.cluster import BenchCluster
+from harness.bench.side_by_side.contenders import Contender
+from harness.bench.side_by_side.measuring import LeaderChanged, Measuring
+from harness.bench.side_by_side.tools import Tools
+from harness.bench.suites.case import Case, Measure, names_of
+from harness.bench.suites.rounds import order_of_rounds
+from harness.bench.suites.suite import Suite
 
 _TOUCHED_BYTES = 3_000_000_000
 _ELECTIONS = 3

@@ -15,10 +15,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from harness.bench.case import Acks, Case, Compression, Measure
+from harness.bench.suites.case import Acks, Case, Compression, Measure
 from harness.errors import UserMistake
 
-SHIPPED = Path(__file__).with_name("suites")
+SHIPPED = Path(__file__).parent
 _MOST_NODES = 9
 Whole = Annotated[int, Field(strict=True, ge=1)]
 

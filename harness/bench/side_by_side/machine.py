@@ -8,7 +8,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from harness.bench.results import Machine
+from harness.bench.figures.results import Machine
 
 
 def describe_machine(java: Path | None) -> Machine:

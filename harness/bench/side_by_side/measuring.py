@@ -16,15 +16,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from harness.bench.bench_cluster import BenchCluster, Usage
-from harness.bench.case import Case, client_settings
 from harness.bench.driver import Load, Outcome, Target
-from harness.bench.latencies import Latencies
-from harness.bench.quiet import come_to_rest, disturbance, machine_time
-from harness.bench.results import Disturbance, LatencyRound, LoadRound, Reading
-from harness.bench.rounds import Slot
-from harness.bench.searching import Trial, keeps_up
-from harness.bench.suite import Method
+from harness.bench.figures.latencies import Latencies
+from harness.bench.figures.results import Disturbance, LatencyRound, LoadRound, Reading
+from harness.bench.figures.searching import Trial, keeps_up
+from harness.bench.side_by_side.cluster import BenchCluster, Usage
+from harness.bench.side_by_side.quiet import come_to_rest, disturbance, machine_time
+from harness.bench.suites.case import Case, client_settings
+from harness.bench.suites.rounds import Slot
+from harness.bench.suites.suite import Method
 from harness.errors import EnvironmentFault
 from harness.systems.system import Leadership
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.bench.driver import Driver, make_driver
-from harness.bench.payload import log_lines
+from harness.bench.side_by_side.payload import log_lines
 
 _COUNTER_SOURCE = Path(__file__).with_name("count_syncs.c")
 
