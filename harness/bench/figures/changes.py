@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from harness.bench.figures import summary as quantities
 from harness.bench.figures.intervals import Ratio, unpaired_ratio
 from harness.bench.figures.results import LoadRound, Result
-from harness.bench.figures.summary import Cell, Summary
+from harness.bench.figures.summary import AtRate, Cell, Summary
 
 _OF_LOADS: tuple[tuple[str, Callable[[LoadRound], float], bool], ...] = (
     ("MB/s", quantities.mb_s, True),
@@ -78,15 +78,27 @@ def _ratios(was: Cell, now: Cell) -> Iterator[tuple[str, Ratio, tuple[float, flo
         if ratio and one and two:
             yield what, ratio, (one.median, two.median), more_is_better
     for at in now.at_rates:
-        then = next((each for each in was.at_rates if each.share == at.share and (at.share is not None or each.rate == at.rate)), None)
-        for name, percent in (("p50", 50.0), ("p99", 99.0)):
-            before, after = (then and then.publish.percentile_ms(percent)), at.publish.percentile_ms(percent)
-            if then is None or before is None or after is None:
-                continue
-            rounds = (cell.round_percentiles(each.rate, percent).values() for cell, each in ((now, at), (was, then)))
-            if ratio := unpaired_ratio(*(list(values) for values in rounds)):
-                load = f"{at.share:.0%} load" if at.share is not None else f"{at.rate:,.0f} messages/s"
-                yield f"{name} ms at {load}", ratio, (before, after), False
+        then = next((each for each in was.at_rates if _same_load(each, at)), None)
+        if then is not None:
+            for name, percent in (("p50", 50.0), ("p99", 99.0)):
+                yield from _latency_ratio(name, percent, (was, then), (now, at))
+
+
+def _latency_ratio(
+    name: str, percent: float, was: tuple[Cell, AtRate], now: tuple[Cell, AtRate]
+) -> Iterator[tuple[str, Ratio, tuple[float, float], bool]]:
+    before, after = (at.publish.percentile_ms(percent) for _cell, at in (was, now))
+    earlier, later = (list(cell.round_percentiles(at.rate, percent).values()) for cell, at in (was, now))
+    ratio = unpaired_ratio(later, earlier)
+    if ratio is not None and before is not None and after is not None:
+        share, rate = now[1].share, now[1].rate
+        load = f"{share:.0%} load" if share is not None else f"{rate:,.0f} messages/s"
+        yield f"{name} ms at {load}", ratio, (before, after), False
+
+
+def _same_load(one: AtRate, two: AtRate) -> bool:
+    """The same share of what was reached, or the same rate."""
+    return one.share == two.share and (one.share is not None or one.rate == two.rate)
 
 
 def _starts(old: Summary, new: Summary) -> Iterator[Change]:

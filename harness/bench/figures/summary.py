@@ -145,10 +145,11 @@ class Summary:
             if not warm_up.warm:
                 name, after = result.systems[warm_up.system].name, f"{warm_up.seconds:.0f} s"
                 yield f"The warm-up of {name} was cut short after {after}, before its rate had levelled off: its figures may be too low."
-        stolen = [one for one in (*result.loads, *result.latencies) if one.disturbance.steal > result.steal_limit]
+        disturbances = [*(one.disturbance for one in result.loads), *(one.disturbance for one in result.latencies)]
+        stolen = sum(one.steal > result.steal_limit for one in disturbances)
         if stolen:
-            total = len(result.loads) + len(result.latencies)
-            yield f"In {len(stolen)} of {total} rounds the host stole more than {result.steal_limit:.0%} of the CPU, tried again or not."
+            limit = f"{result.steal_limit:.0%}"
+            yield f"In {stolen} of {len(disturbances)} rounds the host stole more than {limit} of the CPU, though they were tried again."
         few = {one.case for one in result.loads if one.segments < result.least_segments}
         if few:
             names = "; ".join(self.names[case] for case in sorted(few))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from harness.bench.suites.suite import Suite
 
-_AROUND_S = 3.5
+_AROUND_S = 2.0
 _RESUME_S = 4.0
 _START_S, _START_JIT_S = 3.0, 25.0
-_LEAST_WARM_UP_S = 6 * 3.5
+_LEAST_WARM_UP_S = 6 * 3.0
 
 
 def seconds_needed(suite: Suite, jit: list[bool], warm_up_s: float | None) -> float:

@@ -14,6 +14,7 @@ Acks = Literal["0", "1", "all"]
 Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 Measure = Literal["throughput", "latency", "sustainable"]
 
+_USUAL_LINGER_MS = 5.0
 _NEVER = (1 << 63) - 1
 _QUEUED_KB = 65_536
 _QUEUED_MESSAGES = 1_000_000
@@ -32,7 +33,7 @@ class Case:
     record_bytes: int = 1024
     batch_bytes: int = 1_000_000
     batch_messages: int = 10_000
-    linger_ms: float = 5.0
+    linger_ms: float = _USUAL_LINGER_MS
     compression: Compression = "none"
     partitions: int = 6
     producers: int = 1
@@ -89,7 +90,7 @@ _WORDS: dict[str, Callable[[Case], str]] = {
     "flush_messages": lambda case: f"flush every {case.flush_messages}" if case.flush_messages else "",
     "idempotence": lambda case: "idempotent" if case.idempotence else "",
     "batch_bytes": lambda case: f"batches to {bytes_in_words(case.batch_bytes)}",
-    "linger_ms": lambda case: "" if case.batch_messages == 1 else f"linger {case.linger_ms:g} ms",
+    "linger_ms": lambda case: "" if case.linger_ms == _USUAL_LINGER_MS or case.batch_messages == 1 else f"linger {case.linger_ms:g} ms",
     "compression": lambda case: "" if case.compression == "none" else case.compression,
     "partitions": lambda case: f"{case.partitions:,} partitions",
     "producers": lambda case: f"{case.producers} producers",
