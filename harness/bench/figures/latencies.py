@@ -22,10 +22,11 @@ _BEYOND = 10
 
 
 class Latencies:
-    """Invariant: every sample is in one histogram, however many were merged into it."""
+    """Invariant: every sample is in one histogram, however many were merged into it; nothing is added once a percentile was asked for."""
 
     def __init__(self, encoded: str | None = None) -> None:
         self._histogram = HdrHistogram(1, _LONGEST_US, _DIGITS)
+        self._values: dict[float, int] | None = None
         if encoded:
             self._histogram.decode_and_add(encoded.encode())
 
@@ -60,14 +61,18 @@ class Latencies:
         """None where too few samples stand behind it."""
         if self.samples < FEWEST.get(percent, 1):
             return None
-        return float(self._histogram.get_value_at_percentile(percent)) / 1000
+        return self._at(percent)
 
     def curve(self) -> Sequence[tuple[float, float]]:
         """(percentile, milliseconds), as far as there are samples for it."""
-        told = [percent for percent in CURVE if (100 - percent) / 100 * self.samples >= _BEYOND]
-        found = self._histogram.get_percentile_to_value_dict(told) if told else {}
-        return [(percent, found[percent] / 1000) for percent in told]
+        return [(percent, self._at(percent)) for percent in CURVE if (100 - percent) / 100 * self.samples >= _BEYOND]
 
     def encoded(self) -> str:
         text: bytes = self._histogram.encode()
         return text.decode()
+
+    def _at(self, percent: float) -> float:
+        """In milliseconds. The histogram is walked once for all percentiles: a walk takes milliseconds."""
+        if self._values is None:
+            self._values = self._histogram.get_percentile_to_value_dict(sorted({*FEWEST, *CURVE}))
+        return float(self._values[percent]) / 1000

@@ -124,8 +124,11 @@ class Lifetime:
 
     system: int
     cpu: Cpu
+    messages: int
     bytes: int
-    """What clients wrote."""
+    """What clients wrote and was acknowledged."""
+    counted: int | None
+    """Messages that the brokers say they took, where they do."""
     written: int
     fsyncs: int | None
 

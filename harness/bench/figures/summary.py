@@ -145,6 +145,10 @@ class Summary:
             if not warm_up.warm:
                 name, after = result.systems[warm_up.system].name, f"{warm_up.seconds:.0f} s"
                 yield f"The warm-up of {name} was cut short after {after}, before its rate had levelled off: its figures may be too low."
+        for account in result.lifetimes:
+            if account.counted is not None and account.counted < account.messages:
+                name, missing = result.systems[account.system].name, account.messages - account.counted
+                yield f"{name} acknowledged {missing:,} messages more than its brokers say they took: do not trust its figures."
         disturbances = [*(one.disturbance for one in result.loads), *(one.disturbance for one in result.latencies)]
         stolen = sum(one.steal > result.steal_limit for one in disturbances)
         if stolen:

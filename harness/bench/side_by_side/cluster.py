@@ -15,17 +15,17 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from harness.bench.driver import Outcome, Target, outcome_of
 from harness.bench.side_by_side.contenders import ROOT, Contender
-from harness.bench.side_by_side.on_nodes import AWAIT_BROKERS, DELETE_TOPIC, MAKE_TOPIC, READ_USAGE
+from harness.bench.side_by_side.on_nodes import AWAIT_BROKERS, DELETE_TOPIC, MAKE_TOPIC, READ_METRICS, READ_USAGE
 from harness.bench.side_by_side.tools import Tools
 from harness.bench.suites.case import Case, topic_settings
 from harness.bench.usage import Cpu
 from harness.errors import EnvironmentFault
 from harness.nodes import create
 from harness.systems.deployed_system import PORT
+from harness.systems.highwater_system import HTTP_PORT
 from harness.systems.system import Leadership
 
 _SYNCS = "syncs"
@@ -126,6 +126,14 @@ class BenchCluster:
             tuple(one["peak"] for one in found),
         )
 
+    def messages_counted(self) -> int | None:
+        """By the leaders of our own brokers since they started; others do not tell."""
+        if self.contender.source is None:
+            return None
+        addresses = [f"{node.address}:{HTTP_PORT}" for node in self.nodes.nodes]
+        said = self._run([sys.executable, "-I", "-S", "-c", READ_METRICS, *addresses], what="reading the brokers' metrics")
+        return int(sum(page["produce_messages_total"] for page in json.loads(said)))
+
     def _fsyncs(self) -> int | None:
         if self.tools.sync_counter is None:
             return None
@@ -157,14 +165,3 @@ class BenchCluster:
     def _run(self, command: list[str], *, what: str) -> bytes:
         done = self.nodes.client.run(command, timeout=_CLIENT_PATIENCE_S, cwd=str(ROOT))
         return done.require(f"{self.contender.name}: {what}")
-
-
-def broker_metrics(cluster: BenchCluster) -> list[dict[str, Any]]:
-    """What each of our brokers counts itself."""
-    from harness.bench.side_by_side.on_nodes import READ_METRICS
-    from harness.systems.highwater_system import HTTP_PORT
-
-    addresses = [f"{node.address}:{HTTP_PORT}" for node in cluster.nodes.nodes]
-    done = cluster.nodes.client.run([sys.executable, "-I", "-S", "-c", READ_METRICS, *addresses])
-    found: list[dict[str, Any]] = json.loads(done.require("reading the brokers' metrics"))
-    return found

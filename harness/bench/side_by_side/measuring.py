@@ -52,8 +52,8 @@ class Measuring:
         self._cluster, self._method, self._number = cluster, method, number
         self._topics = 0
         self._counted = cluster.usage()
-        self.written = 0
-        """Bytes that clients wrote since the cluster started."""
+        self.messages = self.bytes = 0
+        """Acknowledged since the cluster started."""
 
     def load(self, case: Case, slot: Slot, repeated: int) -> LoadRound:
         cluster = self._cluster
@@ -122,7 +122,8 @@ class Measuring:
         if all_acknowledged and (outcome.errors or not outcome.messages):
             name = self._cluster.contender.name
             raise EnvironmentFault(f"{name}: {outcome.errors} messages were not acknowledged ({outcome.first_error or 'none was sent'})")
-        self.written += outcome.bytes
+        self.messages += outcome.messages + outcome.warmup
+        self.bytes += outcome.bytes + outcome.warmup * load.size
         return outcome
 
     def _read_back(self, target: Target, case: Case, outcome: Outcome) -> Reading:

@@ -27,7 +27,7 @@ from harness.bench.suites.case import Case, Measure, names_of
 from harness.bench.suites.rounds import order_of_rounds
 from harness.bench.suites.suite import Suite
 
-_TOUCHED_BYTES = 3_000_000_000
+_TOUCHED_LOADS = 4
 _ELECTIONS = 3
 _Any = TypeVar("_Any")
 _Round = TypeVar("_Round", LoadRound, LatencyRound)
@@ -59,7 +59,7 @@ class Session:
         self.measured = Measured()
 
     def run(self) -> Measured:
-        touch_memory(self._work / "touched", _TOUCHED_BYTES)
+        touch_memory(self._work / "touched", _TOUCHED_LOADS * self._suite.method.most_mb * 1_000_000)
         self._measure_starts()
         with ExitStack() as open_clusters:
             for number in range(len(self._contenders)):
@@ -154,8 +154,9 @@ class Session:
     def _close_accounts(self) -> None:
         for number, measuring in enumerate(self._measuring):
             self._awake(number)
-            used = measuring.usage()
-            self.measured.lifetimes.append(Lifetime(number, used.cpu, measuring.written, used.written, used.fsyncs))
+            used, counted = measuring.usage(), self._clusters[number].messages_counted()
+            account = Lifetime(number, used.cpu, measuring.messages, measuring.bytes, counted, used.written, used.fsyncs)
+            self.measured.lifetimes.append(account)
 
     def _measured_by(self, what: Measure) -> list[int]:
         return [number for number, case in enumerate(self._cases) if what in case.measure]

@@ -70,7 +70,7 @@ def test_the_acks_suite_has_every_acks_setting_and_single_messages():
 
 def test_names_say_what_tells_cases_apart_and_nothing_else():
     assert names_of([Case(acks="1"), Case(acks="all", batch_messages=1, linger_ms=0)]) == [
-        "acks=1, linger 5 ms",
+        "acks=1",
         "acks=all, single messages",
     ]
     assert names_of([Case(record_bytes=100), Case(record_bytes=1024)]) == ["100 B", "1 KiB"]
