@@ -445,6 +445,7 @@ static void produce(int exchanging) {
         sent += producers[i].sent;
         blocked += producers[i].blocked;
     }
+    int64_t sent_at = now_us();
     await_at_least(settled, sent, deadline);
     for (int64_t missing = settled(); missing < sent; missing++)
         note_error(ERR_MSG_TIMED_OUT);
@@ -457,8 +458,9 @@ static void produce(int exchanging) {
         end_consumers();
     }
     report(exchanging ? "exchange" : "produce", delivered, delivered * (int64_t)task.size, warmup, last_ack, cpu);
-    printf(", \"blocked_seconds\": %.6f, \"behind\": %" PRId64 ", \"replicated_seconds\": %.6f, \"received\": %" PRId64 "}\n",
-           (double)blocked / 1e6 / task.producers, behind, (double)(replicated - started) / 1e6, consumed ? consumed - warmup : 0);
+    int64_t waited = blocked / task.producers + (last_ack > sent_at ? last_ack - sent_at : 0);
+    printf(", \"waited_seconds\": %.6f, \"behind\": %" PRId64 ", \"replicated_seconds\": %.6f, \"received\": %" PRId64 "}\n",
+           (double)waited / 1e6, behind, (double)(replicated - started) / 1e6, consumed ? consumed - warmup : 0);
     if (deliveries) {
         int64_t rows = 0;
         for (int64_t i = 0; i < task.count; i++)

@@ -39,8 +39,8 @@ class Outcome:
     errors: int
     first_error: str
     busiest_thread_seconds: float = 0.0
-    blocked_seconds: float = 0.0
-    """How long a producer waited on average because its queue was full: one that never waits is the limit itself."""
+    waited_seconds: float = 0.0
+    """How long a producer on average could only wait, for room or for the last answers: one that never waits is the limit itself."""
     behind: int = 0
     """Messages that were not on every replica when the last was acknowledged. Told, like the next, of a load that asks for it."""
     replicated_seconds: float = 0.0

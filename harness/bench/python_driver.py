@@ -72,6 +72,7 @@ class Run:
         cpu, started = time.process_time(), _now_us()
         self.last_ack = started
         sent = self._send_all(started)
+        sent_at = _now_us()
         self._flush()
         self.failed += sent - self.settled
         cpu = time.process_time() - cpu
@@ -84,7 +85,11 @@ class Run:
                 for row in self.times:
                     row.tofile(file)
         times = {"seconds": (self.last_ack - started) / 1e6, "cpu_seconds": cpu, "busiest_thread_seconds": cpu}
-        waits = {"blocked_seconds": self.blocked, "behind": behind, "replicated_seconds": (replicated - started) / 1e6}
+        waits = {
+            "waited_seconds": self.blocked + max(self.last_ack - sent_at, 0) / 1e6,
+            "behind": behind,
+            "replicated_seconds": (replicated - started) / 1e6,
+        }
         counts = {"messages": delivered, "bytes": delivered * task.size, "warmup": task.warmup, "errors": self.failed}
         received = self.readers.count - task.warmup if self.readers is not None else 0
         return {**counts, **times, **waits, "first_error": self.first_error, "received": received}

@@ -42,7 +42,7 @@ class Ratio:
     def in_words(self, better: str, than: str) -> str:
         span = f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
         if self.rounds < FEWEST:
-            return f"{span}: {self.rounds} rounds are too few to say anything"
+            return f"{span}: too few rounds to say anything ({self.rounds})"
         if self.too_wide:
             return f"{span}: too wide to say anything but that" + (" it is not 1" if self.tells_apart else "")
         return f"{span}" if self.tells_apart else f"{span}: no difference between {better} and {than} can be told"

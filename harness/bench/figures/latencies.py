@@ -1,12 +1,15 @@
 """Latencies as histograms that are merged, never averaged: the median of percentiles is no percentile. Pure.
 
-HdrHistogram with three digits, in microseconds, from one to an hour. A percentile needs samples behind it: the 99.9th is told from
-100,000 upwards, where a hundred of them lie above it.
+HdrHistogram with three digits, in microseconds, from one to an hour, kept in its own encoding. A percentile needs samples behind it: the
+99.9th is told from 100,000 upwards, where a hundred of them lie above it. The library walks its 23,552 counters in Python for each
+question, so they are answered from its counters by numpy, to the same values.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -19,19 +22,19 @@ FEWEST = {50.0: 1, 75.0: 10, 95.0: 100, 99.0: 1_000, 99.9: 100_000, 99.99: 1_000
 CURVE = (0.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 97.5, 99.0, 99.5, 99.75, 99.9, 99.95, 99.99, 99.999)
 _BEYOND = 10
 """Samples that must lie above a point of the curve."""
+Numbers = npt.NDArray[np.int64]
 
 
 class Latencies:
-    """Invariant: every sample is in one histogram, however many were merged into it; nothing is added once a percentile was asked for."""
+    """Invariant: every sample is in one histogram, however many were merged into it."""
 
     def __init__(self, encoded: str | None = None) -> None:
         self._histogram = HdrHistogram(1, _LONGEST_US, _DIGITS)
-        self._values: dict[float, int] | None = None
         if encoded:
             self._histogram.decode_and_add(encoded.encode())
 
     @classmethod
-    def of(cls, microseconds: npt.NDArray[np.int64]) -> Latencies:
+    def of(cls, microseconds: Numbers) -> Latencies:
         made = cls()
         values, counts = np.unique(np.clip(microseconds, 1, _LONGEST_US - 1), return_counts=True)
         for value, count in zip(values.tolist(), counts.tolist(), strict=True):
@@ -51,17 +54,15 @@ class Latencies:
 
     @property
     def mean_ms(self) -> float | None:
-        return float(self._histogram.get_mean_value()) / 1000 if self.samples else None
+        return float((self._counts * _values()).sum() / self.samples) / 1000 if self.samples else None
 
     @property
     def most_ms(self) -> float | None:
-        return float(self._histogram.get_max_value()) / 1000 if self.samples else None
+        return float(_values()[np.flatnonzero(self._counts)[-1]]) / 1000 if self.samples else None
 
     def percentile_ms(self, percent: float) -> float | None:
         """None where too few samples stand behind it."""
-        if self.samples < FEWEST.get(percent, 1):
-            return None
-        return self._at(percent)
+        return self._at(percent) if self.samples >= FEWEST.get(percent, 1) else None
 
     def curve(self) -> Sequence[tuple[float, float]]:
         """(percentile, milliseconds), as far as there are samples for it."""
@@ -71,8 +72,18 @@ class Latencies:
         text: bytes = self._histogram.encode()
         return text.decode()
 
+    @property
+    def _counts(self) -> Numbers:
+        return np.ctypeslib.as_array(self._histogram.counts).astype(np.int64)
+
     def _at(self, percent: float) -> float:
-        """In milliseconds. The histogram is walked once for all percentiles: a walk takes milliseconds."""
-        if self._values is None:
-            self._values = self._histogram.get_percentile_to_value_dict(sorted({*FEWEST, *CURVE}))
-        return float(self._values[percent]) / 1000
+        rank = max(math.floor(percent * self.samples / 100 + 0.5), 1)
+        return float(_values()[np.searchsorted(np.cumsum(self._counts), rank)]) / 1000
+
+
+@cache
+def _values() -> Numbers:
+    """The highest value that falls into each counter."""
+    empty = HdrHistogram(1, _LONGEST_US, _DIGITS)
+    found = [empty.get_highest_equivalent_value(empty.get_value_from_index(index)) for index in range(empty.counts_len)]
+    return np.array(found, np.int64)

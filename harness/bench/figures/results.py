@@ -53,8 +53,8 @@ class LoadRound:
     behind: int
     """Messages not on every replica at the last acknowledgement."""
     client_cpu: float
-    blocked: float
-    """Share of the time in which producers waited for room."""
+    waited: float
+    """Share of the time in which producers could only wait, for room or for the last answers."""
     busiest_thread: float
     """Share of a core that the busiest thread of the client took."""
     broker_cpu: Cpu

@@ -1,7 +1,7 @@
 """From rounds to figures: for each case and system the median and range of every quantity, ratios with their intervals, and what must be
 said beside them. Pure; every report is made from this.
 
-A throughput is *client-bound* when the client could not have sent more: its producers never waited for room, or one of its threads was
+A throughput is *client-bound* when the client could not have sent more: its producers hardly ever had to wait, or one of its threads was
 always busy. Such a figure is a lower bound of what the broker can do.
 """
 
@@ -163,7 +163,7 @@ class Summary:
 
 
 def is_client_bound(one: LoadRound) -> bool:
-    return one.blocked < _HARDLY_WAITED or one.busiest_thread > _ALWAYS_BUSY
+    return one.waited < _HARDLY_WAITED or one.busiest_thread > _ALWAYS_BUSY
 
 
 def is_reading_client_bound(one: LoadRound) -> bool:

@@ -28,7 +28,7 @@ _LOAD_COLUMNS: dict[str, Callable[[LoadRound], object]] = {
     "fsyncs": lambda one: one.fsyncs,
     "peak_bytes": lambda one: max(one.peak),
     "segments_a_partition": lambda one: one.segments,
-    "blocked_share": lambda one: one.blocked,
+    "waited_share": lambda one: one.waited,
     "busiest_thread": lambda one: one.busiest_thread,
     "client_bound": quantities.is_client_bound,
     "steal": lambda one: one.disturbance.steal,

@@ -42,10 +42,10 @@ def costs(summary: Summary) -> Table:
         "read MB/s",
         "behind MB",
         "sustained messages/s",
-        "of broker CPU user s/GB",
+        "broker user CPU s/GB",
         "written bytes a byte",
         "fsyncs",
-        "peak MB a broker",
+        "peak MB",
     )
     return Table(
         "What else was seen",

@@ -171,7 +171,7 @@ def _load_round(
         replicated_seconds=max(outcome.replicated_seconds, outcome.seconds),
         behind=outcome.behind,
         client_cpu=outcome.cpu_seconds,
-        blocked=_share(outcome.blocked_seconds, outcome.seconds),
+        waited=_share(outcome.waited_seconds, outcome.seconds),
         busiest_thread=_share(outcome.busiest_thread_seconds, outcome.seconds),
         broker_cpu=after.cpu - before.cpu,
         written=after.written - before.written,

@@ -41,3 +41,11 @@ def test_no_samples_are_no_latency():
     nothing = Latencies.of(np.empty(0, np.int64))
     assert (nothing.samples, nothing.percentile_ms(50.0), nothing.mean_ms, nothing.most_ms) == (0, None, None, None)
     assert Latencies(nothing.encoded()).samples == 0 and not nothing.curve()
+
+
+def test_answers_are_the_librarys_own():
+    found = Latencies.of((np.random.default_rng(2).lognormal(8, 2, 20_000)).astype(np.int64))
+    theirs = found._histogram
+    for percent in (50.0, 75.0, 95.0, 99.0):
+        assert found.percentile_ms(percent) == theirs.get_value_at_percentile(percent) / 1000
+    assert found.mean_ms == pytest.approx(theirs.get_mean_value() / 1000, rel=0.001)

@@ -55,7 +55,7 @@ def test_the_first_table_has_what_differs_in_acks_and_single_messages_alone():
 
 @pytest.mark.parametrize(
     "changed, bound",
-    [({}, False), ({"blocked": 0.01}, True), ({"busiest_thread": 0.97}, True), ({"blocked": 0.3, "busiest_thread": 0.8}, False)],
+    [({}, False), ({"waited": 0.01}, True), ({"busiest_thread": 0.97}, True), ({"waited": 0.3, "busiest_thread": 0.8}, False)],
 )
 def test_a_client_that_never_waits_or_never_rests_bounds_the_figure(changed, bound):
     summary = Summary(result(cases=(Case(),), loads=tuple(load(number=number, **changed) for number in (1, 2, 3))))

@@ -71,7 +71,7 @@ def test_units_fit_together(finished):
         assert one.segments == pytest.approx(one.bytes / 2 / (1 << 20)) and one.segments >= 1
         assert one.written >= 3 * one.bytes
         assert one.broker_cpu.user + one.broker_cpu.system > 0 and one.client_cpu > 0
-        assert 0 <= one.blocked <= 1 and 0 <= one.disturbance.steal <= 1
+        assert 0 <= one.waited <= 1 and 0 <= one.disturbance.steal <= 1
         assert len(one.peak) == 3 and all(5e6 < peak < 1e9 for peak in one.peak)
         assert (one.behind == 0) or result.cases[one.case].acks != "all"
 
