@@ -19,12 +19,14 @@
   const draw = () => {
     const narrow = window.innerWidth < 640;
     for (const [name, figure] of Object.entries(figures)) {
+      const height = narrow ? 260 + 17 * Math.max(figure.data.length - 4, 0) : 300; // a legend of many lines needs room
+      document.getElementById(`chart-${name}`).style.height = `${height}px`;
       const layout = colours({
         ...figure.layout, xaxis: axis(figure.layout.xaxis), yaxis: axis(figure.layout.yaxis),
         paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "x unified", dragmode: narrow ? false : "zoom",
         font: { color: "var:--soft", family: getComputedStyle(document.body).fontFamily, size: 12 },
         hoverlabel: { bgcolor: "var:--card", bordercolor: "var:--rule", font: { color: "var:--ink" } },
-        margin: { l: 10, r: 10, t: 18, b: 10 }, legend: { orientation: "h", y: -0.12, yanchor: "top", x: 0 }, height: narrow ? 260 : 300,
+        margin: { l: 10, r: 10, t: 18, b: 10 }, legend: { orientation: "h", y: -0.12, yanchor: "top", x: 0 }, height,
       });
       layout.width = document.getElementById(`chart-${name}`).clientWidth;
       Plotly.react(`chart-${name}`, colours(figure.data), layout, { displaylogo: false, displayModeBar: false });

@@ -39,13 +39,14 @@ class Ratio:
         """Whether it is more than noise."""
         return self.rounds >= FEWEST and not self.low <= 1 <= self.high
 
-    def in_words(self, better: str, than: str) -> str:
-        span = f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+    @property
+    def doubt(self) -> str:
+        """What keeps one from quoting it, in words; empty where nothing does."""
         if self.rounds < FEWEST:
-            return f"{span}: too few rounds to say anything ({self.rounds})"
+            return "too few rounds to say anything"
         if self.too_wide:
-            return f"{span}: too wide to say anything but that" + (" it is not 1" if self.tells_apart else "")
-        return f"{span}" if self.tells_apart else f"{span}: no difference between {better} and {than} can be told"
+            return "too wide to say how much" if self.tells_apart else "too wide to say anything"
+        return "" if self.tells_apart else "no difference can be told"
 
 
 def paired_ratio(pairs: Sequence[tuple[float, float]], seed: int = 1) -> Ratio | None:

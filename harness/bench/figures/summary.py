@@ -121,20 +121,20 @@ class Summary:
 
         return [number for number, case in enumerate(self.result.cases) if load(case) == load(first)]
 
-    def ratios(self, case: int, other: int) -> Iterator[tuple[str, Ratio, bool]]:
-        """Of the first system over the other: what of, how much, and whether more is better."""
+    def ratios(self, case: int, other: int) -> Iterator[tuple[str, Ratio]]:
+        """Of the first system over the other: what of (`RATIOS` has the names), and how much."""
         one, two = self.cells[case][0], self.cells[case][other]
-        for name, quantity, more_is_better in _RATIOS:
+        for name, quantity in _OF_LOADS.items():
             pairs = [(quantity(mine), quantity(its)) for mine in one.loads for its in two.loads if mine.round == its.round]
             if ratio := paired_ratio(pairs):
-                yield name, ratio, more_is_better
+                yield name, ratio
         mine, its = one.usual_latency, two.usual_latency
         if mine is None or its is None or mine.rate != its.rate:
             return
-        for name, percent, end_to_end in (("p50", 50.0, False), ("p99", 99.0, False), ("end to end p99", 99.0, True)):
+        for name, (percent, end_to_end) in _OF_LATENCIES.items():
             ones, twos = (cell.round_percentiles(mine.rate, percent, end_to_end=end_to_end) for cell in (one, two))
             if ratio := paired_ratio([(ones[number], twos[number]) for number in sorted(ones.keys() & twos.keys())]):
-                yield f"{name} at {mine.rate:,.0f} messages/s", ratio, False
+                yield name, ratio
 
     def remarks(self) -> Iterator[str]:
         """What a reader must know before quoting anything."""
@@ -217,13 +217,15 @@ def peak_mb(one: LoadRound) -> float:
     return max(one.peak) / MB
 
 
-_RATIOS: tuple[tuple[str, Callable[[LoadRound], float], bool], ...] = (
-    ("throughput, until all replicas are equal", mb_s, True),
-    ("throughput, as the client sees it", mb_s_seen, True),
-    ("reading", read_mb_s, True),
-    ("CPU of the brokers for a GB", broker_cpu_gb, False),
-    ("peak memory of a broker", peak_mb, False),
-)
+_OF_LOADS: dict[str, Callable[[LoadRound], float]] = {
+    "throughput": mb_s,
+    "as the client sees it": mb_s_seen,
+    "reading": read_mb_s,
+    "broker CPU a GB": broker_cpu_gb,
+    "peak memory": peak_mb,
+}
+_OF_LATENCIES = {"p50": (50.0, False), "p99": (99.0, False), "end to end p99": (99.0, True)}
+RATIOS = (*_OF_LOADS, *_OF_LATENCIES)
 
 
 def _without(case: Case, *names: str) -> str:

@@ -94,12 +94,11 @@ def _percentiles(summary: Summary) -> Iterator[Chart]:
                 at = cell.usual_latency
                 curve = getattr(at, of).curve() if at else ()
                 if at and curve:
-                    words = f"{_called(summary, cell)}, {at.rate:,.0f}/s"
                     x, y = [100 / (100 - percent) for percent, _ms in curve], [ms for _percent, ms in curve]
-                    lines.append(_line(words, x, y, cell.number, cell.system))
+                    lines.append(_line(_called(summary, cell), x, y, cell.number, cell.system))
         if lines:
             x_axis = {"type": "log", "tickvals": list(_NINES), "ticktext": list(_NINES.values())}
-            about = "By percentile, from when a message was due: towards the right ever rarer ones."
+            about = "By percentile, from when a message was due, at the rates of the first table: towards the right ever rarer ones."
             yield Chart(name, title, about, {"data": lines, "layout": {"xaxis": x_axis, "yaxis": _LOG_MS}})
 
 

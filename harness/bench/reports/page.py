@@ -67,8 +67,11 @@ def _table(table: Table) -> Html:
 
 
 def _cell(text: str) -> Child:
-    """The mark of a client-bound figure stands out."""
-    return join(text.removesuffix(_BOUND), " ", el("span", _BOUND.strip(), class_="tag allowed")) if text.endswith(_BOUND) else text
+    """A range stands small below its figure, with what is said about it; the mark of a client-bound figure stands out."""
+    value, bound, _ = text.partition(_BOUND)
+    figure, bracket, rest = value.partition(" (")
+    below = el("span", f"{bracket}{rest}".strip(), class_="range") if bracket else None
+    return join(figure, below, el("span", bound.strip(), class_="tag allowed") if bound else None)
 
 
 def _highlights(summary: Summary) -> Html:
@@ -87,7 +90,7 @@ def _highlights(summary: Summary) -> Html:
 def _beside(summary: Summary, case: int) -> str:
     if len(summary.systems) > 1:
         found = next(iter(summary.ratios(case, 1)), None)
-        return f"{summary.systems[0]}; {found[1].value:.2f} × {summary.systems[1]}" if found else ""
+        return f"{summary.systems[0]}, {found[1].value:.2f} times {summary.systems[1]}" if found else ""
     at = summary.cells[case][0].usual_latency
     p99 = at.publish.percentile_ms(99.0) if at else None
     return f"p99 {number(p99)} ms at {at.rate:,.0f} messages/s" if at and p99 is not None else ""

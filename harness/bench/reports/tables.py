@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.bench.figures import summary as quantities
+from harness.bench.figures.intervals import Ratio
 from harness.bench.figures.latencies import Latencies
-from harness.bench.figures.summary import Cell, Spread, Summary
+from harness.bench.figures.summary import RATIOS, Cell, Spread, Summary
 
 NONE = "–"
 
@@ -94,15 +95,23 @@ def ratio_tables(summary: Summary) -> Iterator[Table]:
     for other in range(1, len(summary.systems)):
         rows = []
         for case, name in enumerate(summary.names):
-            for what, ratio, more_is_better in summary.ratios(case, other):
-                words = ratio.in_words(summary.systems[0], summary.systems[other])
-                rows.append((name, what, words, "more is better" if more_is_better else "less is better"))
+            found = dict(summary.ratios(case, other))
+            if found:
+                rows.append((name, *(ratio_shown(found.get(what)) for what in RATIOS)))
         yield Table(
             f"{summary.systems[0]} over {summary.systems[other]}",
-            "Geometric mean of the ratios of neighbouring rounds, with its 95 % bootstrap interval.",
-            ("case", "of", "ratio", ""),
+            "Geometric mean of the ratios of neighbouring rounds, with its 95 % bootstrap interval. Above 1 is better for throughput and "
+            "reading, below 1 for everything else. Throughput until all replicas were equal; latencies at the same rate for both.",
+            ("case", *RATIOS),
             tuple(rows),
         )
+
+
+def ratio_shown(ratio: Ratio | None) -> str:
+    if ratio is None:
+        return NONE
+    doubt = f", {ratio.doubt}" if ratio.doubt else ""
+    return f"{ratio.value:.2f} ({ratio.low:.2f}–{ratio.high:.2f}){doubt}"
 
 
 def number(value: float | None) -> str:
@@ -123,7 +132,7 @@ def shown(spread: Spread | None) -> str:
 
 def _priced_table(title: str, about: str, summary: Summary, cases: Sequence[int]) -> Table:
     lost = ("lost under a leader kill",) if summary.result.losses else ()
-    figures = ("MB/s", "messages/s", "client saw MB/s", "p50 ms", "p99 ms", "p99.9 ms", "broker CPU s/GB", "client CPU s/GB", *lost)
+    figures = ("MB/s", "messages/s", "client saw MB/s", "p50 ms", "p99", "p99.9", "broker CPU s/GB", "client CPU s/GB", *lost)
     rows = [(*_priced(summary, cell), *(_lost(cell) for _ in lost)) for cell in _cells(summary, cases)]
     return Table(title, about, (*_who(summary), *figures), tuple(rows))
 

@@ -37,9 +37,9 @@ def test_a_cell_has_the_median_and_the_range_of_its_rounds():
 
 
 def test_ratios_are_the_first_system_over_the_other():
-    ratios = {what: ratio for what, ratio, _ in Summary(result(("highwater", "kafka"), rates=[130.0, 100.0])).ratios(2, 1)}
-    assert ratios["throughput, until all replicas are equal"].value == pytest.approx(1.3)
-    assert ratios["p99 at 2,000 messages/s"].value == pytest.approx(0.5, rel=0.15)
+    ratios = dict(Summary(result(("highwater", "kafka"), rates=[130.0, 100.0])).ratios(2, 1))
+    assert ratios["throughput"].value == pytest.approx(1.3)
+    assert ratios["p99"].value == pytest.approx(0.5, rel=0.15)
 
 
 def test_latencies_of_all_rounds_are_one_histogram():
