@@ -9,7 +9,7 @@ LIMIT = 70_000.0
 
 
 def test_the_search_closes_in_on_the_limit():
-    trials = []
+    trials: list[Trial] = []
     for _ in range(10):
         rate = next_rate(trials, first=100_000.0)
         trials.append(Trial(rate, rate <= LIMIT))

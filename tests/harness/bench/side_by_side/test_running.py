@@ -2,6 +2,7 @@
 
 import csv
 import json
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from harness.errors import UserMistake
 
 pytestmark = pytest.mark.timeout(600)
 ROUNDS = 2
-SHORT = {
+SHORT: dict[str, Any] = {
     "name": "short",
     "description": "for a test",
     "method": {
@@ -49,7 +50,7 @@ SHORT = {
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """Its folder and its result."""
-    said = []
+    said: list[str] = []
     suite = build_suite(SHORT, "short.toml")
     folder, result = run_suite(suite, ["highwater"], tmp_path_factory.mktemp("results"), warm_up_s=None, kafka_home=None, say=said.append)
     write_reports(folder, result)
