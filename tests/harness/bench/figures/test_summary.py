@@ -35,10 +35,6 @@ def test_a_cell_has_the_median_and_the_range_of_its_rounds():
     spread = Summary(result()).cells[2][0].spread(mb_s)
     assert spread is not None
     assert [spread.low, spread.median, spread.high] == pytest.approx([100.5, 101.5, 102.5])
-        pytest.approx(100.5),
-        pytest.approx(101.5),
-        pytest.approx(102.5),
-    )
 
 
 def test_ratios_are_the_first_system_over_the_other():
