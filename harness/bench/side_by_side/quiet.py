@@ -15,7 +15,7 @@ from harness.bench.figures.results import Disturbance
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _DIRTY_BYTES = 64 << 20
-_PATIENCE_S = 60.0
+_PATIENCE_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
