@@ -7,7 +7,6 @@ behind: data lies in a temporary directory, and every process ends with this one
 from __future__ import annotations
 
 import json
-import os
 import sys
 import tempfile
 import time
@@ -22,6 +21,7 @@ from harness.bench.idle import measure_idle
 from harness.bench.outage import Outage, measure_outage
 from harness.bench.replication_cost import measure_replication_cost
 from harness.bench.report import Report, as_json, show
+from harness.bench.side_by_side.quiet import touch_memory
 from harness.bench.throughput import Row, measure_row
 from harness.systems.local_cluster import LocalCluster
 
@@ -56,20 +56,6 @@ def measure(directory: Path, nodes: int, effort: Effort) -> Report:
         outages = list(_outages(cluster, driver, effort))
     goals = judge(rows, floor, cost, idle, outages, SESSION_S)
     return Report(driver.name, nodes, rows, floor, cost, idle, outages, goals, time.monotonic() - started)
-
-
-def touch_memory(path: Path, size: int) -> None:
-    """Fills and frees a stretch of page cache: memory that a virtual machine uses for the first time costs its host many times what
-    it costs later, and the first rows would pay for all."""
-    piece = bytes(1 << 20)
-    with open(path, "wb", buffering=0) as file:
-        for _ in range(min(size, _free_memory() // 2) // len(piece)):
-            file.write(piece)
-    path.unlink()
-
-
-def _free_memory() -> int:
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _rows(cluster: LocalCluster, driver: Driver, effort: Effort) -> Iterator[Row]:

@@ -2,7 +2,8 @@
 
 The order matters. The machine is at rest and the topic whole before the clock starts; brokers' figures count from when the last topic was
 gone, so that what a broker prepares between two loads is paid for by the next; what was written is read back and counted, for a fast
-figure that lost messages is none. A load during which a leader changed measured an election, and is refused.
+figure that lost messages is none. A load during which a leader changed measured an election, and is refused; so is one that lost a replica,
+for then “all replicas” were fewer.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ _WARM_UP_SHARE = 0.25
 Numbers = npt.NDArray[np.int64]
 
 
-class LeaderChanged(EnvironmentFault):
-    """While it was measured: what was measured is no steady state."""
+class Unsteady(EnvironmentFault):
+    """A leader changed, or a replica fell out of sync, while it was measured: that is no figure of a cluster at work."""
 
 
 class Messages(NamedTuple):
@@ -48,8 +49,8 @@ class Messages(NamedTuple):
 class Measuring:
     """One cluster's measurements. Invariant: `_counted` is the usage when the last topic was gone, or when the cluster had started."""
 
-    def __init__(self, cluster: BenchCluster, method: Method, number: int) -> None:
-        self._cluster, self._method, self._number = cluster, method, number
+    def __init__(self, cluster: BenchCluster, method: Method) -> None:
+        self._cluster, self._method = cluster, method
         self._topics = 0
         self._counted = cluster.usage()
         self.messages = self.bytes = 0
@@ -113,8 +114,8 @@ class Measuring:
         now = self._cluster.leadership(name)
         self._cluster.drop_topic(name)
         self._counted = self._cluster.usage()
-        if _epochs(now) != _epochs(leaders):
-            raise LeaderChanged(f"{self._cluster.contender.name}: a leader changed under the load; once more")
+        if _state(now) != _state(leaders):
+            raise Unsteady(f"{self._cluster.contender.name}: a leader changed or a replica fell out of sync under the load")
 
     def _produce(self, target: Target, load: Load, *, all_acknowledged: bool = True) -> Outcome:
         load = replace(load, payload=self._cluster.tools.payload)
@@ -184,8 +185,8 @@ def _load_round(
     )
 
 
-def _epochs(leaders: dict[tuple[str, int], Leadership]) -> dict[int, int]:
-    return {partition: one.epoch for (_topic, partition), one in leaders.items()}
+def _state(leaders: dict[tuple[str, int], Leadership]) -> dict[int, tuple[int, frozenset[str]]]:
+    return {partition: (one.epoch, frozenset(one.isr)) for (_topic, partition), one in leaders.items()}
 
 
 def _spent(before: Usage, after: Usage) -> float:

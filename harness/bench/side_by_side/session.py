@@ -18,17 +18,17 @@ from typing import TypeVar
 from harness.bench.figures.results import LatencyRound, Lifetime, LoadRound, Start, Sustained, WarmUp
 from harness.bench.figures.searching import Trial, highest_kept, next_rate
 from harness.bench.figures.warming import is_warm
-from harness.bench.micro import touch_memory
 from harness.bench.side_by_side.cluster import BenchCluster
 from harness.bench.side_by_side.contenders import Contender
-from harness.bench.side_by_side.measuring import LeaderChanged, Measuring
+from harness.bench.side_by_side.measuring import Measuring, Unsteady
+from harness.bench.side_by_side.quiet import touch_memory
 from harness.bench.side_by_side.tools import Tools
 from harness.bench.suites.case import Case, Measure, names_of
 from harness.bench.suites.rounds import order_of_rounds
 from harness.bench.suites.suite import Suite
 
 _TOUCHED_LOADS = 4
-_ELECTIONS = 3
+_UNSTEADY = 3
 _Any = TypeVar("_Any")
 _Round = TypeVar("_Round", LoadRound, LatencyRound)
 Say = Callable[[str], None]
@@ -92,7 +92,7 @@ class Session:
         open_clusters.callback(cluster.close)
         cluster.start()
         self._clusters.append(cluster)
-        self._measuring.append(Measuring(cluster, self._suite.method, number))
+        self._measuring.append(Measuring(cluster, self._suite.method))
 
     def _warm_up(self, number: int) -> None:
         method = self._suite.method
@@ -179,10 +179,10 @@ class Session:
         return found
 
     def _steadily(self, measure: Callable[[], _Any]) -> _Any:
-        """Again where leaders changed: that measured an election."""
-        for _ in range(_ELECTIONS):
+        """Again, some times, where the cluster was not steady."""
+        for _ in range(_UNSTEADY):
             try:
                 return measure()
-            except LeaderChanged as problem:
-                self._say(str(problem))
+            except Unsteady as problem:
+                self._say(f"{problem}; once more")
         return measure()
