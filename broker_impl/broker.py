@@ -203,7 +203,7 @@ class Broker:
             for broker in new.brokers.values():
                 if broker.id != self.config.node_id:
                     self.peers.learn(broker.id, Address(broker.host, broker.port))
-        self.replicas.apply(old, new)
+        self.replicas.apply(new)
         if self.replicas.broker_epoch >= 0 or not self.config.is_broker:
             self.services.caught_up.set()
 
