@@ -104,8 +104,8 @@ class Replicas:
         old, self._followed = self._followed, new
         self.live_epochs = {broker.id: broker.epoch for broker in new.brokers.values() if broker.live}
         self.broker_epoch = self.isr_updates.broker_epoch = me.epoch
-        self._follow_configs(old, new)
         self._reconcile(changed_topics(old, new))
+        self._follow_configs(old, new)
         self._follow_addresses(old, new)
         self._drop_strays()
 

@@ -77,13 +77,18 @@ class Scene:
         timer = LoopTimer(loop)
         self.followed = Followed()
         self.removed: list[str] = []
+        self.delays: list[float] = []
         self.replicas.fetches, self.replicas.produces = Purgatory(timer), Purgatory(timer)
         self.replicas.fetchers = self.followed  # type: ignore[assignment]
         self.replicas.isr_updates = Wishes()  # type: ignore[assignment]
         self.replicas.flusher = Flushes()  # type: ignore[assignment]
-        self.replicas.remove_later = lambda path, _delay: self.removed.append(path)
+        self.replicas.remove_later = self._remove_later
         self.replicas.lease_until = float("inf")
         self.image = Image.empty()
+
+    def _remove_later(self, path: str, delay_s: float) -> None:
+        self.removed.append(path)
+        self.delays.append(delay_s)
 
     def apply(self, *records: Record) -> None:
         self.image = self.image.apply(self.image.offset + 1, records)
@@ -152,6 +157,17 @@ def test_a_deleted_topics_log_goes_and_a_new_one_of_the_same_name_begins_empty()
     assert now.replicas.find("t", 0).log.end_offset == 0
     assert now.replicas.find("t", 0).log.topic_id == SECOND_ID
     assert len(now.removed) == 1
+
+
+@scene
+def test_a_deleted_topic_is_removed_by_its_own_settings_which_go_with_it() -> None:
+    now = Scene()
+    now.register("other", OTHER)
+    now.register()
+    now.create()
+    now.apply(ConfigChanged("topic", "t", "file.delete.delay.ms", "250"))
+    now.apply(TopicDeleted(FIRST_ID))
+    assert now.delays == [0.25]
 
 
 @scene
