@@ -17,7 +17,7 @@ def contents(system, topic: str) -> dict[str, list[list[int | None]]]:
     found: dict[str, list[list[int | None]]] = {}
     for replica in system.dump(int):
         if replica.topic == topic:
-            found.setdefault(replica.node, []).append([record.value for record in replica.records])
+            found.setdefault(replica.node, []).append(replica.records["value"])
     return found
 
 
