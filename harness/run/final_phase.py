@@ -22,12 +22,12 @@ from harness.errors import EnvironmentFault
 from harness.history.beside import Batch, Record, RowsWriter
 from harness.nodes import Nodes, Process
 from harness.run.client_node import ClientNode
+from harness.run.cluster import Place
 from harness.run.workers import PLAN
 from harness.systems.replica_files import LogSpan, log_spans
 from harness.systems.system import ReplicaLog, System
 from workloads.final_reads import PartitionEnd, save_ends
 
-Place = tuple[str, int]
 LOOK_AGAIN_S = 1.0
 COMPLETE, INCOMPLETE = 0, 2
 _ENDS = "ends.json"
@@ -43,11 +43,12 @@ class Rest:
     unrest: str | None = None
 
 
-def await_rest(system: System, nodes: Nodes, places: set[Place], patience: float, tell: Callable[[str], None]) -> Rest:
+def await_rest(look: Callable[[], dict[Place, LogSpan] | str], patience: float, tell: Callable[[str], None]) -> Rest:
+    """`look`: the cluster's own."""
     deadline = time.monotonic() + patience
     before: dict[Place, LogSpan] | None = None
     while True:
-        found = look(system, nodes, places)
+        found = look()
         if isinstance(found, dict) and found == before:
             return Rest(tuple(PartitionEnd(*place, *found[place]) for place in sorted(found)))
         if time.monotonic() > deadline:
@@ -136,4 +137,4 @@ def _add(writer: RowsWriter, replica: ReplicaLog, columns: Mapping[str, Any]) ->
     rows = len(next(iter(columns.values())))
     if rows:
         place = {"node": replica.node, "topic": replica.topic, "part": pa.scalar(replica.part, pa.int32())}
-        writer.add_columns({name: pa.repeat(value, rows) for name, value in place.items()} | columns)
+        writer.add_columns({name: pa.repeat(value, rows) for name, value in place.items()} | dict(columns))

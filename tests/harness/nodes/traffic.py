@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from harness.nodes import Node
-from harness.nodes.namespaces import NamespaceNode
 
 PORT = 7000
 SIDE_PORT = 7001
@@ -161,4 +160,4 @@ def python(node: Node, program: str, *arguments: object) -> str:
 
 def interpreter(node: Node) -> list[str]:
     """A Python that starts fast."""
-    return [sys.executable if isinstance(node, NamespaceNode) else "python3", "-I", "-S"]
+    return [sys.executable if node.shares_files else "python3", "-I", "-S"]
