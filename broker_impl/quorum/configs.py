@@ -23,6 +23,7 @@ from broker_impl.quorum.topic_configs import (
     Value,
     parse,
     parse_broker,
+    parse_one_broker,
 )
 
 
@@ -81,7 +82,7 @@ def _language(image: Image, resource: ConfigResourceEdits) -> tuple[Mapping[str,
     if resource.kind == "broker":
         if resource.name and resource.name not in map(str, image.brokers):
             raise BrokerError(ErrorCode.INVALID_REQUEST, f"There is no broker '{resource.name}'.")
-        return BROKER_CONFIGS, parse_broker
+        return BROKER_CONFIGS, parse_one_broker if resource.name else parse_broker
     raise BrokerError(ErrorCode.INVALID_REQUEST, f"Resources of kind '{resource.kind}' have no configs.")
 
 

@@ -101,3 +101,18 @@ def test_allowing_unclean_elections_revives_what_waits(cluster: Cluster, kind: s
     cluster.fence(1)
     alter(cluster, ConfigEdit("unclean.leader.election.enable", SET, "true"), kind=kind, name=name)
     assert (cluster.partition("a").leader, cluster.partition("a").isr) == (2, (2,))
+
+
+def test_how_many_replicas_must_be_in_sync_cannot_be_set_on_one_broker(cluster: Cluster) -> None:
+    edit = ConfigEdit("min.insync.replicas", SET, "2")
+    assert alter(cluster, edit, kind="broker", name="1").error == ErrorCode.INVALID_CONFIG
+    assert alter(cluster, edit, kind="broker", name="").error == ErrorCode.NONE
+
+
+def test_fewer_replicas_that_must_be_in_sync_make_nobody_eligible_any_more(cluster: Cluster) -> None:
+    alter(cluster, ConfigEdit("min.insync.replicas", SET, "2"))
+    cluster.fence(2)
+    assert (cluster.partition("a").isr, cluster.partition("a").elr) == ((1,), (2,))
+    for value in ("1", "2"):
+        alter(cluster, ConfigEdit("min.insync.replicas", SET, value))
+        assert cluster.partition("a").elr == ()
