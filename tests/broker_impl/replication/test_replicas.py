@@ -241,3 +241,15 @@ def test_what_changed_while_another_incarnation_was_registered_is_caught_up_with
     assert (replica.state.role, replica.state.settings.min_insync) == (Role.LEADER, 1)
     now.register()
     assert (replica.state.role, replica.state.settings.min_insync) == (Role.FOLLOWER, 2)
+
+
+@scene
+def test_a_smaller_isr_and_more_replicas_needed_come_as_one_and_nothing_is_committed_in_between() -> None:
+    now = Scene()
+    now.register("other", OTHER)
+    now.register()
+    now.create()
+    replica = now.replicas.find("t", 0)
+    replica.append(batch(b"v"), 1, clock.wall_ms(), 0.0)
+    now.apply(ConfigChanged("topic", "t", "min.insync.replicas", "2"), PartitionChanged(FIRST_ID, 0, (ME,), ME, 0, 1))
+    assert (replica.state.isr, replica.state.high_watermark) == ((ME,), 0)
