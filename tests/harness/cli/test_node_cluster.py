@@ -12,6 +12,7 @@ import pytest
 
 from harness.cli.main import main
 from harness.nodes.docker_nodes import RUN_LABEL, connect_engine
+from tests.harness.cli.test_cluster import heed_ctrl_c
 from tests.harness.nodes.kinds import missing
 from tests.harness.run.running import ROOT, eventually, processes_in
 
@@ -43,7 +44,7 @@ def test_a_command_beside_the_brokers_reaches_them_and_its_exit_code_is_ours(dat
 
 def test_a_fault_strikes_by_hand_is_seen_by_others_and_healed_by_ctrl_c(data):
     strike = [sys.executable, "-m", "harness.cli", "fault", "pause", "--target", "n2", "--for", "3600", "--data", str(data)]
-    with subprocess.Popen(strike, cwd=ROOT, stdout=subprocess.PIPE, text=True) as striking:
+    with subprocess.Popen(strike, cwd=ROOT, stdout=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c) as striking:  # noqa: PLW1509
         eventually(lambda: states(data, "n2") == ["T"])
         striking.send_signal(signal.SIGINT)
         told, _ = striking.communicate(timeout=60)
