@@ -36,9 +36,13 @@ def test_a_stopped_broker_says_goodbye(nodes, system, nemesis):
 
 
 def test_a_stop_that_comes_late_gives_the_broker_its_time_all_the_same(nodes, system, nemesis, monkeypatch):
-    given = []
-    stop = system.stop_node
-    monkeypatch.setattr(system, "stop_node", lambda node, timeout: given.append(timeout) or stop(node, timeout))
+    given, stop = [], system.stop_node
+
+    def noted(node, timeout):
+        given.append(timeout)
+        return stop(node, timeout)
+
+    monkeypatch.setattr(system, "stop_node", noted)
     [row] = nemesis.run([planned("stop", target="n3", end=0.1)], time.monotonic())
     assert row.state == PROVEN and given == [30.0]
 
