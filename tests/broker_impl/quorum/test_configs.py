@@ -116,3 +116,12 @@ def test_fewer_replicas_that_must_be_in_sync_make_nobody_eligible_any_more(clust
     for value in ("1", "2"):
         alter(cluster, ConfigEdit("min.insync.replicas", SET, value))
         assert cluster.partition("a").elr == ()
+
+
+def test_a_leader_that_has_not_heard_that_more_must_be_in_sync_cannot_drop_anybody(cluster: Cluster) -> None:
+    late = cluster.isr_change("a", 1)
+    alter(cluster, ConfigEdit("min.insync.replicas", SET, "2"))
+    assert cluster.alter(1, late).error == ErrorCode.INVALID_UPDATE_VERSION
+    assert cluster.partition("a").isr == (1, 2)
+    assert cluster.alter(1, cluster.isr_change("a", 1)).error == ErrorCode.NONE
+    assert cluster.partition("a").elr == (2,)
