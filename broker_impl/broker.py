@@ -55,7 +55,7 @@ class Broker:
         self.quorum = self._make_quorum()
         self.replicas = self._make_replicas()
         self.services = Services(loop, config, machine, self.quorum, self.replicas)
-        self.session = Session(self.services, self._directory.clean_epoch)
+        self.session = Session(self.services, self._directory.clean_epoch, self._directory.log_ends)
         self.upkeep = Upkeep(loop, config, machine, self._directory, self.replicas)
         self.replicas.remove_later = self.upkeep.remove_later
         self.dispatcher = Dispatcher(self.services, PeerApi(self.services, self.peers))

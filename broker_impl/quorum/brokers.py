@@ -39,7 +39,9 @@ def register(image: Image, command: RegisterBroker, offset: int, defaults: Mappi
         return [], Registered(known.epoch)
     clean = known is not None and command.clean_epoch == known.epoch
     registration = BrokerRegistered(command.id, offset, command.incarnation, command.host, command.port, command.rack)
-    moves = elect_everywhere(image, image.live_brokers() - {command.id}, defaults, lost=None if clean else command.id)
+    ends = {(topic, index): (epoch, end) for topic, index, epoch, end in command.ends}
+    live = image.live_brokers() - {command.id}
+    moves = elect_everywhere(image, live, defaults) if clean else elect_everywhere(image, live, defaults, lost=command.id, ends=ends)
     return [registration, *moves], Registered(offset)
 
 

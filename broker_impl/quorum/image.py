@@ -55,7 +55,8 @@ class BrokerImage:
 class PartitionImage:
     """Invariant: the ISR is never empty, in assignment order and part of the replicas; the leader is in it or -1.
 
-    `elr`: replicas outside the ISR that have every acknowledged record all the same (`elections`).
+    `elr`: replicas outside the ISR that have every acknowledged record all the same. `recalled`: those that came back from an unclean
+    stop, each with the last epoch and the end of the log it brought (`elections`).
     """
 
     index: int
@@ -65,6 +66,7 @@ class PartitionImage:
     leader_epoch: int
     partition_epoch: int
     elr: tuple[int, ...] = ()
+    recalled: tuple[tuple[int, int, int], ...] = ()
 
     @property
     def leaderless(self) -> bool:
@@ -287,7 +289,16 @@ class _Draft:
         self._put(
             record,
             partitions,
-            PartitionImage(record.index, old.replicas, record.isr, record.leader, record.leader_epoch, record.partition_epoch, record.elr),
+            PartitionImage(
+                record.index,
+                old.replicas,
+                record.isr,
+                record.leader,
+                record.leader_epoch,
+                record.partition_epoch,
+                record.elr,
+                record.recalled,
+            ),
         )
 
     def _put(self, record: PartitionCreated | PartitionChanged, partitions: dict[int, PartitionImage], partition: PartitionImage) -> None:

@@ -22,7 +22,7 @@ from broker_impl.quorum.commands import (
     IsrChange,
     IsrResult,
 )
-from broker_impl.quorum.elections import change_record, elect, elect_preferred, eligible, with_state
+from broker_impl.quorum.elections import change_record, elect, elect_preferred, outside, with_state
 from broker_impl.quorum.image import Image, PartitionImage
 from broker_impl.quorum.records import PartitionChanged, Record
 from broker_impl.quorum.topic_configs import min_insync
@@ -95,7 +95,7 @@ def _alter_one(
     except BrokerError as refusal:
         return _result(partition, refusal.code, refusal.message), None
     isr = [broker for broker, _ in change.new_isr]
-    altered = with_state(partition, isr, partition.leader, eligible(partition, isr, min_insync(image, topic.name, defaults)))
+    altered = with_state(partition, isr, partition.leader, outside(partition, isr, min_insync(image, topic.name, defaults)))
     if altered is partition:
         altered = replace(partition, partition_epoch=partition.partition_epoch + 1)
     return _result(altered), altered

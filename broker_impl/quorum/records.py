@@ -63,7 +63,7 @@ class PartitionCreated(msgspec.Struct, frozen=True, tag=True, array_like=True):
 
 
 class PartitionChanged(msgspec.Struct, frozen=True, tag=True, array_like=True):
-    """`elr`: the eligible leader replicas, see `elections`."""
+    """`elr`: the eligible leader replicas; `recalled`: broker, last epoch and log end of those that came back uncleanly (`elections`)."""
 
     topic_id: bytes
     index: int
@@ -72,6 +72,7 @@ class PartitionChanged(msgspec.Struct, frozen=True, tag=True, array_like=True):
     leader_epoch: int
     partition_epoch: int
     elr: tuple[int, ...] = ()
+    recalled: tuple[tuple[int, int, int], ...] = ()
 
 
 class ConfigChanged(msgspec.Struct, frozen=True, tag=True, array_like=True):

@@ -90,6 +90,10 @@ class LogDirectory:
                 self._load(name, f"{self.path}/{entry.name}", config_for(name[0]), wall_ms)
         return dict(self._logs)
 
+    def log_ends(self) -> list[tuple[bytes, int, int, int]]:
+        """Topic id, partition, last epoch and end of each log."""
+        return [(log.topic_id, partition, log.latest_epoch(), log.end_offset) for (_, partition), log in self._logs.items()]
+
     def create(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> Log:
         """An empty log. Raises OSError and leaves nothing behind where the disk is full."""
         name, directory = (topic, partition), f"{self.path}/{topic}-{partition}"

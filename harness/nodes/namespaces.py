@@ -30,12 +30,13 @@ from harness.nodes.network import LEASE, Network, Rule, rules_for
 from harness.nodes.node import COMMAND_TIMEOUT, CommandFailed, Node, NodeLost, Nodes, Process, Result
 from harness.nodes.process_table import find_state, start_time
 from harness.nodes.put_file import put_file
+from harness.nodes.state_files import STATE_FILES
 
 MAX_NODES = 99
 _ROOT = Path(__file__).resolve().parents[2]
 _PATIENCE = 60.0
 _HIDDEN = Path("/run")
-STATE = "keeper.json"
+STATE = STATE_FILES["namespaces"]
 _AnyAnswer = TypeVar("_AnyAnswer", bound=Message)
 
 

@@ -2,7 +2,7 @@ from broker_impl.protocol.errors import ErrorCode
 from broker_impl.quorum.commands import Heartbeat, HeartbeatReply, RegisterBroker, Registered
 from broker_impl.quorum.controller import ControllerSettings
 from broker_impl.quorum.records import NO_LEADER
-from tests.broker_impl.quorum.cluster import SESSION_S, Cluster
+from tests.broker_impl.quorum.cluster import SESSION_S, STEP_S, Cluster
 
 
 def beat(cluster: Cluster, broker: int, epoch: int, metadata_offset: int) -> HeartbeatReply:
@@ -244,3 +244,31 @@ def test_one_that_joined_a_large_enough_isr_leaves_nobody_else_eligible() -> Non
     assert cluster.partition("a").elr == (2, 3)
     cluster.alter(1, cluster.isr_change("a", 1, 3))
     assert cluster.partition("a").elr == ()
+
+
+def test_of_two_that_come_back_uncleanly_the_one_with_all_its_log_leads() -> None:
+    """1 was killed and has everything in its page cache still; 2, the last in sync, has lost its tail."""
+    cluster = Cluster(3, TWO_IN_SYNC)
+    cluster.create("a", (2, 1, 3))
+    cluster.fence(3)
+    cluster.fence(1)
+    assert (cluster.partition("a").isr, cluster.partition("a").elr) == ((2,), (1,))
+    cluster.pass_time(SESSION_S + STEP_S)
+    cluster.start(1, a=(0, 100))
+    cluster.start(3, a=(0, 40))
+    waiting = cluster.partition("a")
+    assert (waiting.leader, waiting.isr, waiting.elr, waiting.recalled) == (NO_LEADER, (2,), (), ((1, 0, 100),))
+    cluster.start(2, a=(0, 90))
+    assert (cluster.partition("a").leader, cluster.partition("a").isr) == (1, (1,))
+    cluster.alter(1, cluster.isr_change("a", 1, 2))
+    assert cluster.partition("a").recalled == ()
+    assert cluster.replayed() == cluster.image
+
+
+def test_a_broker_without_a_log_of_the_partition_is_the_last_to_lead() -> None:
+    cluster = Cluster(2, TWO_IN_SYNC)
+    cluster.create("a", (1, 2))
+    cluster.pass_time(2 * SESSION_S)
+    cluster.start(1)
+    cluster.start(2, a=(0, 1))
+    assert cluster.partition("a").leader == 2

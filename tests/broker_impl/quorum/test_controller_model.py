@@ -248,7 +248,7 @@ class ControllerAmongUnreliableBrokers(RuleBasedStateMachine):
         image = self.controller.tail
         for topic, part in image.all_partitions():
             assert not set(part.elr) & set(part.isr)
-            assert not part.elr or len(part.isr) < min(min_insync(image, topic.name, {}), len(part.replicas))
+            assert not (part.elr or part.recalled) or len(part.isr) < min(min_insync(image, topic.name, {}), len(part.replicas))
 
     @invariant()
     def only_a_clean_starter_on_its_way_up_shares_an_isr_while_it_is_not_live(self) -> None:
@@ -312,9 +312,9 @@ class ControllerAmongUnreliableBrokers(RuleBasedStateMachine):
         asked = isinstance(command, ElectLeaders) and command.unclean
         allowed = unclean_election_allowed(self.controller.tail, before.topic_names[key[0]], {})
         if new.leader not in (old.leader, NO_LEADER) and not asked and not allowed:
-            assert new.leader in (*old.isr, *old.elr), "a clean election takes nobody who may lack an acknowledged record"
+            assert new.leader in (*old.isr, *old.elr, *_recalled(old)), "a clean election takes nobody who may lack an acknowledged record"
         if not isinstance(command, AlterIsr) and not asked and not allowed:
-            assert set(new.isr) <= {*old.isr, *old.elr}, "only a leader adds others to its ISR"
+            assert set(new.isr) <= {*old.isr, *old.elr, *_recalled(old)}, "only a leader adds others to its ISR"
         assert set(new.elr) <= {*old.isr, *old.elr}, "nobody becomes eligible who was not in sync"
 
     def _check_registration(self, before: Image, record: BrokerRegistered, old: Partitions, new: Partitions) -> None:
@@ -392,6 +392,10 @@ class ControllerAmongUnreliableBrokers(RuleBasedStateMachine):
             model = self.brokers[message.command.id]
             if model.running and model.incarnation == message.incarnation:
                 model.epoch = reply.epoch
+
+
+def _recalled(part: PartitionImage) -> set[int]:
+    return {broker for broker, _, _ in part.recalled}
 
 
 def _partitions(image: Image) -> Partitions:

@@ -64,6 +64,17 @@ def test_after_a_clean_stop_everything_is_as_it_was() -> None:
     assert contents(log) == written[2:]
 
 
+def test_the_ends_of_all_logs_are_told_by_the_epoch_of_the_last_batch() -> None:
+    disk = ForgetfulDisk()
+    directory, log = create(disk)
+    assert directory.log_ends() == [(TOPIC_ID, 0, -1, 0)]
+    fill(log, 7)
+    [(topic, part, epoch, end)] = directory.log_ends()
+    assert (topic, part, epoch, end) == (TOPIC_ID, 0, log.latest_epoch(), log.end_offset) and end == 7
+    log.truncate_to(0)
+    assert directory.log_ends() == [(TOPIC_ID, 0, -1, 0)]
+
+
 def test_the_marker_of_a_clean_stop_counts_once() -> None:
     disk = ForgetfulDisk()
     directory, log = create(disk)
