@@ -35,7 +35,8 @@ Buckets = tuple[int, ...]
 class Job:
     """What all tasks of a history are told. `names` are the anomalies asked for, `leader_changes` those that `coverage` looks at.
 
-    `spans` are the stretches of time that may hold a circle, once they are known.
+    `spans` are the stretches of time that may hold a circle, once they are known. Whether the history is legal, what it measures and which
+    states it reached is asked for unless only the anomalies matter (`alone`).
     """
 
     run: Path
@@ -46,11 +47,12 @@ class Job:
     batches: DumpFile = field(default_factory=DumpFile)
     leader_changes: Mapping[Place, Sequence[int]] = field(default_factory=dict)
     spans: Spans | None = None
+    alone: bool = False
 
     @property
     def columns(self) -> list[str]:
-        asked = (*families.columns_for(self.names), *legality.COLUMNS, *metrics.COLUMNS, *coverage.COLUMNS)
-        return list(dict.fromkeys(asked))
+        beside = () if self.alone else (*legality.COLUMNS, *metrics.COLUMNS, *coverage.COLUMNS)
+        return list(dict.fromkeys((*families.columns_for(self.names), *beside)))
 
 
 def check_buckets(job: Job, buckets: Buckets) -> Seen:
@@ -112,15 +114,19 @@ class _Bucket:
 def _check_bucket(job: Job, number: int) -> Seen:
     bucket = _Bucket(job, number, job.columns)
     joined = families.joined(job.names)
-    rows, names = bucket.rows, job.history.names
-    own = Seen(
+    own = Seen() if job.alone else _beside(job, bucket.rows)
+    dumps = bucket.dumps()
+    parts = [_check_log(log, job.names, joined) for log in _logs(job, bucket, dumps)]
+    return together([own, *parts, Seen(problems=tuple(bucket.problems))], joined)
+
+
+def _beside(job: Job, rows: pa.Table) -> Seen:
+    names = job.history.names
+    return Seen(
         measures=metrics.measure(rows, names),
         states=coverage.extract(rows, names, job.leader_changes),
         illegal=legality.illegal_rows(rows, names),
     )
-    dumps = bucket.dumps()
-    parts = [_check_log(log, job.names, joined) for log in _logs(job, bucket, dumps)]
-    return together([own, *parts, Seen(problems=tuple(bucket.problems))], joined)
 
 
 def _check_log(log: Log, names: Sequence[str], joined: Sequence[Joined]) -> Seen:

@@ -48,9 +48,14 @@ class Checked:
     undecided: int = 0
 
 
-def check_histories(spark: Spark, asked: Sequence[tuple[Material, RunContext]], names: Collection[str] = families.ALL) -> list[Checked]:
-    """In their order. Values are unique in a run only, so nothing of one history meets another's."""
-    jobs = {number: _job(material, context, names) for number, (material, context) in enumerate(asked)}
+def check_histories(
+    spark: Spark, asked: Sequence[tuple[Material, RunContext]], names: Collection[str] = families.ALL, *, alone: bool = False
+) -> list[Checked]:
+    """In their order. Values are unique in a run only, so nothing of one history meets another's.
+
+    `alone`: the anomalies asked for and nothing else; not whether the history is legal, what it measures or which states it reached.
+    """
+    jobs = {number: replace(_job(material, context, names), alone=alone) for number, (material, context) in enumerate(asked)}
     portions = {number: divide(buckets_of(asked[number][0]), spark.options.cores, job.history.rows) for number, job in jobs.items()}
 
     unfinished = {number: portions[number] for number, (material, _) in enumerate(asked) if material.unfinished}
@@ -65,8 +70,10 @@ def check_histories(spark: Spark, asked: Sequence[tuple[Material, RunContext]], 
     return [_checked(seen[number], edges.get(number, []), names) for number in jobs]
 
 
-def check_history(spark: Spark, material: Material, context: RunContext, names: Collection[str] = families.ALL) -> Checked:
-    return check_histories(spark, [(material, context)], names)[0]
+def check_history(
+    spark: Spark, material: Material, context: RunContext, names: Collection[str] = families.ALL, *, alone: bool = False
+) -> Checked:
+    return check_histories(spark, [(material, context)], names, alone=alone)[0]
 
 
 def buckets_of(material: Material) -> list[int]:
