@@ -14,6 +14,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from analysis import committed, coverage, cycles, families, legality, metrics
 from analysis.check import Joined
+from analysis.columns import Rows
 from analysis.context import NO_TIMES, RunContext
 from analysis.cycles import Edges, Spans
 from analysis.dump_files import DumpFile, Place
@@ -121,11 +122,11 @@ def _check_bucket(job: Job, number: int) -> Seen:
 
 
 def _beside(job: Job, rows: pa.Table) -> Seen:
-    names = job.history.names
+    columns = Rows(rows, job.history.names)
     return Seen(
-        measures=metrics.measure(rows, names),
-        states=coverage.extract(rows, names, job.leader_changes),
-        illegal=legality.illegal_rows(rows, names),
+        measures=metrics.measure(columns),
+        states=coverage.extract(columns, job.leader_changes),
+        illegal=legality.illegal_rows(columns),
     )
 
 
