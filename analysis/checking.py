@@ -30,6 +30,9 @@ ROWS_A_TASK = 250_000
 FEW_ROWS = 20_000
 """Fewer are not worth a task of their own."""
 
+BYTES_A_ROW = 400
+"""What a task needs for a row of a bucket, with all columns and everything that is worked out from them."""
+
 Result = TypeVar("Result")
 Portion = tuple[int, Buckets]
 """Of which history, and which of its buckets."""
@@ -46,6 +49,7 @@ class Checked:
     problems: tuple[str, ...] = ()
     states: Mapping[str, int] = field(default_factory=dict)
     undecided: int = 0
+    unjudged: tuple[str, ...] = ()
 
 
 def check_histories(
@@ -55,7 +59,11 @@ def check_histories(
 
     `alone`: the anomalies asked for and nothing else; not whether the history is legal, what it measures or which states it reached.
     """
-    jobs = {number: replace(_job(material, context, names), alone=alone) for number, (material, context) in enumerate(asked)}
+    most_rows = spark.options.task_memory_mb * 2**20 // BYTES_A_ROW
+    jobs = {
+        number: replace(_job(material, context, names), alone=alone, most_rows=most_rows)
+        for number, (material, context) in enumerate(asked)
+    }
     portions = {number: divide(buckets_of(asked[number][0]), spark.options.cores, job.history.rows) for number, job in jobs.items()}
 
     unfinished = {number: portions[number] for number, (material, _) in enumerate(asked) if material.unfinished}
@@ -102,7 +110,7 @@ def _checked(seen: Seen, edges: Sequence[Edges | None], names: Collection[str]) 
     if told := [one for one in edges if one is not None]:
         found += cycles.search(cycles.join_edges(told))
     asked = merge(finding for finding in found if finding.name in names)
-    return Checked(asked, seen.measures, seen.illegal, seen.problems, seen.states, seen.undecided)
+    return Checked(asked, seen.measures, seen.illegal, seen.problems, seen.states, seen.undecided, seen.unjudged)
 
 
 def _pass(

@@ -31,12 +31,13 @@ _KEPT_OPEN = 128
 
 @dataclass(frozen=True, slots=True)
 class HistoryFile:
-    """What the footer of a file says. `row_groups` has the bucket of each row group."""
+    """What the footer of a file says. `row_groups` has the bucket of each row group, `group_rows` how many rows it has."""
 
     path: Path
     rows: int
     buckets: int
     row_groups: tuple[int, ...]
+    group_rows: tuple[int, ...]
     names: Names
 
 
@@ -51,6 +52,9 @@ class History:
     @property
     def rows(self) -> int:
         return sum(file.rows for file in self.files)
+
+    def rows_of(self, bucket: int) -> int:
+        return sum(rows for file in self.files for group, rows in zip(file.row_groups, file.group_rows, strict=True) if group == bucket)
 
     def filled_buckets(self) -> list[int]:
         """Buckets with rows, rising; -1 has the rows without a partition."""
@@ -132,7 +136,8 @@ def inspect(path: Path) -> HistoryFile:
     groups = tuple(footer["row_groups"])
     if len(groups) != metadata.num_row_groups or len(set(groups)) != len(groups):
         raise MalformedFile(path, f"has {metadata.num_row_groups} row groups, but its footer tells of {len(groups)} buckets")
-    return HistoryFile(path, metadata.num_rows, footer["buckets"], groups, footer["dictionaries"])
+    group_rows = tuple(metadata.row_group(group).num_rows for group in range(len(groups)))
+    return HistoryFile(path, metadata.num_rows, footer["buckets"], groups, group_rows, footer["dictionaries"])
 
 
 def join_files(files: Sequence[HistoryFile]) -> History:
