@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from heapq import heapreplace
 from typing import TypeVar
 
 from analysis import committed, cycles, families
@@ -27,6 +28,8 @@ from harness.history.buckets import bucket_of
 
 ROWS_A_TASK = 250_000
 """More are not put into one task, unless they are in one bucket."""
+TASKS_A_CORE = 4
+"""A task costs some hundredths of a second, so there are only as many as let the cores end at about the same time."""
 FEW_ROWS = 20_000
 """Fewer are not worth a task of their own."""
 
@@ -64,7 +67,8 @@ def check_histories(
         number: replace(_job(material, context, names), alone=alone, most_rows=most_rows)
         for number, (material, context) in enumerate(asked)
     }
-    portions = {number: divide(buckets_of(asked[number][0]), spark.options.cores, job.history.rows) for number, job in jobs.items()}
+    tasks = partial(tasks_for, cores=spark.options.cores, local=spark.options.is_local)
+    portions = {number: divide(buckets_of(asked[number][0]), tasks(job.history.rows)) for number, job in jobs.items()}
 
     unfinished = {number: portions[number] for number, (material, _) in enumerate(asked) if material.unfinished}
     for number, shown in _pass(spark, jobs, unfinished, committed_in).items():
@@ -84,17 +88,30 @@ def check_history(
     return check_histories(spark, [(material, context)], names, alone=alone)[0]
 
 
-def buckets_of(material: Material) -> list[int]:
-    """Those with rows, and those of partitions that only a dump tells of."""
+def buckets_of(material: Material) -> dict[int, int]:
+    """How many rows each has: those with rows, and those of partitions that only a dump tells of."""
     dumped = material.records.groups.keys() | material.batches.groups.keys()
-    count = material.history.buckets
-    return sorted({*material.history.filled_buckets(), *(bucket_of(*place, count) for place in dumped)})
+    history = material.history
+    buckets = sorted({*history.filled_buckets(), *(bucket_of(*place, history.buckets) for place in dumped)})
+    return {bucket: history.rows_of(bucket) for bucket in buckets}
 
 
-def divide(buckets: Sequence[int], cores: int, rows: int) -> list[Buckets]:
-    """Into portions: a bucket each where there are many rows, one a core where there are some, one for all of few."""
-    portions = 1 if rows < FEW_ROWS else min(len(buckets), max(cores, rows // ROWS_A_TASK))
-    return [tuple(buckets[first::portions]) for first in range(portions)] if buckets else []
+def tasks_for(rows: int, *, cores: int, local: bool) -> int:
+    """One for few rows, at least one a core for more. Here no more than keep all cores busy; elsewhere nobody knows how many there are."""
+    if rows < FEW_ROWS:
+        return 1
+    return max(cores, min(rows // ROWS_A_TASK, cores * TASKS_A_CORE) if local else rows // ROWS_A_TASK)
+
+
+def divide(buckets: Mapping[int, int], tasks: int) -> list[Buckets]:
+    """Into no more portions, each with about as many rows: the largest bucket first, and each to the portion that has least."""
+    portions: list[list[int]] = [[] for _ in range(min(tasks, len(buckets)))]
+    filled = [(0, number) for number in range(len(portions))]
+    for bucket, rows in sorted(buckets.items(), key=lambda each: (-each[1], each[0])):
+        sum_of_rows, number = filled[0]
+        portions[number].append(bucket)
+        heapreplace(filled, (sum_of_rows + rows, number))
+    return [tuple(sorted(portion)) for portion in portions]
 
 
 def _job(material: Material, context: RunContext, names: Collection[str]) -> Job:

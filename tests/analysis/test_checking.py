@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from analysis.anomalies import ANOMALIES
-from analysis.checking import Checked, buckets_of, check_histories, check_history, divide
+from analysis.checking import Checked, buckets_of, check_histories, check_history, divide, tasks_for
 from analysis.findings import SHOWN, Finding, Witness
 from analysis.judging import Question, context_for, verdict_on
 from analysis.material import Material, read_material
@@ -121,12 +121,18 @@ def test_a_difference_between_the_checkers_is_told(tmp_path):
     assert "lost: Spark finds 0, the reference 1, as ('t', 0, 10)" in told
 
 
-def test_few_rows_are_one_task_some_a_task_a_core_and_many_a_task_a_bucket():
-    buckets = list(range(-1, 32))
-    assert divide(buckets, 2, 1000) == [tuple(buckets)]
-    assert [len(task) for task in divide(buckets, 2, 100_000)] == [17, 16]
-    assert divide(buckets, 2, 10**9) == [(bucket,) for bucket in buckets]
-    assert divide([], 2, 0) == []
+def test_few_rows_are_one_task_some_are_one_a_core_and_many_no_more_than_keep_the_cores_busy():
+    assert tasks_for(1000, cores=2, local=True) == 1
+    assert tasks_for(100_000, cores=2, local=True) == 2
+    assert tasks_for(10**9, cores=2, local=True) == 8
+    assert tasks_for(10**9, cores=2, local=False) > 1000
+
+
+def test_buckets_are_divided_into_tasks_with_about_as_many_rows_each():
+    assert divide({-1: 5, 0: 10}, 1) == [(-1, 0)]
+    assert divide({0: 90, 1: 30, 2: 30, 3: 30}, 2) == [(0,), (1, 2, 3)]
+    assert divide({0: 1, 1: 1}, 5) == [(0,), (1,)]
+    assert divide({}, 2) == []
 
 
 def test_no_bucket_is_left_out(tmp_path):
@@ -136,8 +142,8 @@ def test_no_bucket_is_left_out(tmp_path):
     story.poll(2)
     story.write(tmp_path)
     buckets = buckets_of(read_material(tmp_path))
-    assert buckets[0] == -1 and len(buckets) > 20
-    assert sorted(bucket for task in divide(buckets, 3, 300_000) for bucket in task) == buckets
+    assert -1 in buckets and len(buckets) > 20 and sum(buckets.values()) == 51
+    assert sorted(bucket for task in divide(buckets, 3) for bucket in task) == sorted(buckets)
 
 
 def check(spark: Spark, run: Path) -> Checked:
