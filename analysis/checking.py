@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from heapq import heapreplace
 from typing import TypeVar
 
 from analysis import committed, cycles, families
@@ -24,17 +23,8 @@ from analysis.material import Material
 from analysis.metrics import Measures
 from analysis.seen import Seen, together
 from analysis.spark import Spark
+from analysis.tasks import FEW_ROWS, divide, room_in, tasks_for
 from harness.history.buckets import bucket_of
-
-ROWS_A_TASK = 250_000
-"""More are not put into one task, unless they are in one bucket."""
-TASKS_A_CORE = 4
-"""A task costs some hundredths of a second, so there are only as many as let the cores end at about the same time."""
-FEW_ROWS = 20_000
-"""Fewer are not worth a task of their own."""
-
-BYTES_A_ROW = 400
-"""What a task needs for a row of a bucket, with all columns and everything that is worked out from them."""
 
 Result = TypeVar("Result")
 Portion = tuple[int, Buckets]
@@ -62,22 +52,17 @@ def check_histories(
 
     `alone`: the anomalies asked for and nothing else; not whether the history is legal, what it measures or which states it reached.
     """
-    most_rows = spark.options.task_memory_mb * 2**20 // BYTES_A_ROW
-    jobs = {
-        number: replace(_job(material, context, names), alone=alone, most_rows=most_rows)
-        for number, (material, context) in enumerate(asked)
-    }
-    tasks = partial(tasks_for, cores=spark.options.cores, local=spark.options.is_local)
-    portions = {number: divide(buckets_of(asked[number][0]), tasks(job.history.rows)) for number, job in jobs.items()}
+    jobs = {number: replace(_job(material, context, names), alone=alone) for number, (material, context) in enumerate(asked)}
+    buckets = {number: buckets_of(material) for number, (material, _) in enumerate(asked)}
 
-    unfinished = {number: portions[number] for number, (material, _) in enumerate(asked) if material.unfinished}
+    unfinished = {number: buckets[number] for number, (material, _) in enumerate(asked) if material.unfinished}
     for number, shown in _pass(spark, jobs, unfinished, committed_in).items():
         jobs[number] = replace(jobs[number], context=replace(jobs[number].context, committed=committed.join(shown)))
 
     joined = families.joined(names)
-    seen = {number: together(parts, joined) for number, parts in _pass(spark, jobs, portions, check_buckets).items()}
+    seen = {number: together(parts, joined) for number, parts in _pass(spark, jobs, buckets, check_buckets).items()}
     jobs |= {number: replace(jobs[number], spans=one.spans) for number, one in seen.items()}
-    circling = {number: portions[number] for number, one in seen.items() if one.spans is not None and len(one.spans)}
+    circling = {number: buckets[number] for number, one in seen.items() if one.spans is not None and len(one.spans)}
     edges = _pass(spark, jobs, circling, edges_within)
     return [_checked(seen[number], edges.get(number, []), names) for number in jobs]
 
@@ -94,24 +79,6 @@ def buckets_of(material: Material) -> dict[int, int]:
     history = material.history
     buckets = sorted({*history.filled_buckets(), *(bucket_of(*place, history.buckets) for place in dumped)})
     return {bucket: history.rows_of(bucket) for bucket in buckets}
-
-
-def tasks_for(rows: int, *, cores: int, local: bool) -> int:
-    """One for few rows, at least one a core for more. Here no more than keep all cores busy; elsewhere nobody knows how many there are."""
-    if rows < FEW_ROWS:
-        return 1
-    return max(cores, min(rows // ROWS_A_TASK, cores * TASKS_A_CORE) if local else rows // ROWS_A_TASK)
-
-
-def divide(buckets: Mapping[int, int], tasks: int) -> list[Buckets]:
-    """Into no more portions, each with about as many rows: the largest bucket first, and each to the portion that has least."""
-    portions: list[list[int]] = [[] for _ in range(min(tasks, len(buckets)))]
-    filled = [(0, number) for number in range(len(portions))]
-    for bucket, rows in sorted(buckets.items(), key=lambda each: (-each[1], each[0])):
-        sum_of_rows, number = filled[0]
-        portions[number].append(bucket)
-        heapreplace(filled, (sum_of_rows + rows, number))
-    return [tuple(sorted(portion)) for portion in portions]
 
 
 def _job(material: Material, context: RunContext, names: Collection[str]) -> Job:
@@ -131,20 +98,35 @@ def _checked(seen: Seen, edges: Sequence[Edges | None], names: Collection[str]) 
 
 
 def _pass(
-    spark: Spark, jobs: Mapping[int, Job], portions: Mapping[int, Sequence[Buckets]], function: Callable[[Job, Buckets], Result]
+    spark: Spark, jobs: Mapping[int, Job], buckets: Mapping[int, Mapping[int, int]], function: Callable[[Job, Buckets], Result]
 ) -> dict[int, list[Result]]:
-    """What the function gives for each portion, by history."""
+    """What the function gives for portions of the buckets, by history."""
+    room = room_in(spark.options)
+    tasks = _tasks({number: {one: rows for one, rows in each.items() if rows <= room.shared} for number, each in buckets.items()}, spark)
+    answers = spark.run(tasks, partial(_run, _told(jobs, room.shared), function))
+    for number, bucket in ((number, one) for number, each in buckets.items() for one, rows in each.items() if rows > room.shared):
+        answers += spark.run([((number, (bucket,)),)], partial(_run, _told(jobs, room.alone), function))
+    found: dict[int, list[Result]] = {number: [] for number in buckets}
+    for number, answer in (each for several in answers for each in several):
+        found[number].append(answer)
+    return found
+
+
+def _told(jobs: Mapping[int, Job], most_rows: int) -> dict[int, Job]:
+    return {number: replace(job, most_rows=most_rows) for number, job in jobs.items()}
+
+
+def _tasks(buckets: Mapping[int, Mapping[int, int]], spark: Spark) -> list[Task]:
+    """A history with many rows is divided, those with few share."""
+    cores, local = spark.options.cores, spark.options.is_local
     large: list[Task] = []
     small: list[Portion] = []
-    for number, several in portions.items():
-        for buckets in several:
-            large.append(((number, buckets),)) if jobs[number].history.rows >= FEW_ROWS else small.append((number, buckets))
-    shared = [tuple(small[first :: spark.options.cores]) for first in range(min(spark.options.cores, len(small)))]
-    found: dict[int, list[Result]] = {number: [] for number in portions}
-    for answers in spark.run([*large, *shared], partial(_run, jobs, function)):
-        for number, answer in answers:
-            found[number].append(answer)
-    return found
+    for number, each in buckets.items():
+        rows = sum(each.values())
+        portions = divide(each, tasks_for(rows, cores=cores, local=local))
+        small += [(number, portion) for portion in portions if rows < FEW_ROWS]
+        large += [((number, portion),) for portion in portions if rows >= FEW_ROWS]
+    return [*large, *(tuple(small[first::cores]) for first in range(min(cores, len(small))))]
 
 
 def _run(jobs: Mapping[int, Job], function: Callable[[Job, Buckets], Result], task: Task) -> list[tuple[int, Result]]:

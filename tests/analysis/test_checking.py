@@ -7,14 +7,18 @@ from pathlib import Path
 import pytest
 
 from analysis.anomalies import ANOMALIES
-from analysis.checking import Checked, buckets_of, check_histories, check_history, divide, tasks_for
+from analysis.checking import Checked, buckets_of, check_histories, check_history
+from analysis.families import CORE
 from analysis.findings import SHOWN, Finding, Witness
 from analysis.judging import Question, context_for, verdict_on
 from analysis.material import Material, read_material
 from analysis.second_opinion import differences, may_be_asked
 from analysis.spark import Spark, SparkOptions, open_spark
+from analysis.synth import INJECTIONS, synthesise
+from analysis.tasks import Room, divide
 from harness.history.beside import Batch
 from harness.history.readers import history_files
+from harness.history.schema import Function
 from tests.analysis.corpus import ALL, Case
 from tests.analysis.corpus.story import Expected, Rules, Story, sent
 
@@ -121,20 +125,6 @@ def test_a_difference_between_the_checkers_is_told(tmp_path):
     assert "lost: Spark finds 0, the reference 1, as ('t', 0, 10)" in told
 
 
-def test_few_rows_are_one_task_some_are_one_a_core_and_many_no_more_than_keep_the_cores_busy():
-    assert tasks_for(1000, cores=2, local=True) == 1
-    assert tasks_for(100_000, cores=2, local=True) == 2
-    assert tasks_for(10**9, cores=2, local=True) == 8
-    assert tasks_for(10**9, cores=2, local=False) > 1000
-
-
-def test_buckets_are_divided_into_tasks_with_about_as_many_rows_each():
-    assert divide({-1: 5, 0: 10}, 1) == [(-1, 0)]
-    assert divide({0: 90, 1: 30, 2: 30, 3: 30}, 2) == [(0,), (1, 2, 3)]
-    assert divide({0: 1, 1: 1}, 5) == [(0,), (1,)]
-    assert divide({}, 2) == []
-
-
 def test_no_bucket_is_left_out(tmp_path):
     story = Story()
     for part in range(50):
@@ -144,6 +134,16 @@ def test_no_bucket_is_left_out(tmp_path):
     buckets = buckets_of(read_material(tmp_path))
     assert -1 in buckets and len(buckets) > 20 and sum(buckets.values()) == 51
     assert sorted(bucket for task in divide(buckets, 3) for bucket in task) == sorted(buckets)
+
+
+def test_what_is_too_large_for_its_share_of_the_memory_has_all_of_it_and_is_checked_bit_by_bit_if_need_be(tmp_path, spark, monkeypatch):
+    synthesise(tmp_path / "run", 60_000, dict.fromkeys(INJECTIONS, 1), 5, partitions=20, hot=0.6)
+    whole = check(spark, tmp_path / "run")
+    monkeypatch.setattr("analysis.checking.room_in", lambda options: Room(shared=3_000, alone=10_000))
+    bits = check(spark, tmp_path / "run")
+    assert {name: bits.findings[name].count for name in CORE} == {name: whole.findings[name].count for name in CORE}
+    assert not whole.unjudged and "synthetic-0 has " in bits.unjudged[0]
+    assert bits.measures.count(Function.SEND) == whole.measures.count(Function.SEND)
 
 
 def check(spark: Spark, run: Path) -> Checked:
