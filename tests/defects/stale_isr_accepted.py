@@ -11,7 +11,7 @@ from typing import Any
 from broker_impl.plugins import replace
 
 ARM = "cluster"
-PLAN = "pause-leader-then-kill"
+PLAN = "deaf-leader-returns"
 ANOMALIES = ("lost", "lost-after-read", "read-conflict")
 
 
