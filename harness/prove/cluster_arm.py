@@ -20,6 +20,8 @@ from harness.run.display import PlainLines
 from harness.run.interrupts import Interrupts
 
 MOST_CYCLES = 6
+MOST_UNDECIDED = 3
+"""Of the sound broker, which has stood nothing in a cycle that nobody could judge."""
 _SEEDS_APART = 1000
 
 
@@ -44,15 +46,18 @@ class ClusterArm:
         self._folder, self._judge, self._confirm, self._tell = folder, judge, confirm, tell
 
     def try_defect(self, defect: Defect, seed: int, most: int = MOST_CYCLES) -> Attempt:
-        return self._try(Attempt(defect.name, "cluster", defect.plan, seed, False), defect.path, set(defect.anomalies), most)
+        return self._try(Attempt(defect.name, "cluster", defect.plan, seed, False), defect.path, set(defect.anomalies), most, most)
 
     def try_sound(self, plan: str, seed: int, cycles: int) -> Attempt:
-        """As many cycles as the slowest catch with this plan took. Whatever is forbidden condemns it."""
-        return self._try(Attempt(SOUND, "cluster", plan, seed, False), None, None, cycles)
+        """As many cycles that somebody could judge as the slowest catch with this plan took. Whatever is forbidden condemns it."""
+        return self._try(Attempt(SOUND, "cluster", plan, seed, False), None, None, cycles + MOST_UNDECIDED, cycles)
 
-    def _try(self, attempt: Attempt, plugin: Path | None, wanted: set[str] | None, most: int) -> Attempt:
+    def _try(self, attempt: Attempt, plugin: Path | None, wanted: set[str] | None, most: int, enough: int) -> Attempt:
+        """`enough`: how many cycles that could be judged end it."""
         began = time.monotonic()
         for cycle in range(1, most + 1):
+            if attempt.cycles - attempt.undecided >= enough:
+                break
             run, judgement = self._cycle(attempt, plugin, cycle)
             found = [name for name in judgement.forbidden if wanted is None or name in wanted]
             attempt = replace(

@@ -59,8 +59,15 @@ def test_a_defect_may_escape_one_seed_in_three(tmp_path):
     assert not campaign.succeeded(attempts, [LOSES, SKIPS], [1, 2, 3])
 
 
-@pytest.mark.parametrize("wrong", [{"defect": SOUND, "caught": True}, {"defect": "loses", "caught": True, "confirmed": False}])
-def test_an_accused_sound_broker_or_a_catch_that_spark_does_not_confirm_is_a_failure(tmp_path, wrong):
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"defect": SOUND, "caught": True, "cycles": 1},
+        {"defect": SOUND, "caught": False, "cycles": 2, "undecided": 2},
+        {"defect": "loses", "caught": True, "confirmed": False},
+    ],
+)
+def test_a_sound_broker_that_is_accused_or_never_judged_or_a_catch_that_spark_does_not_confirm_is_a_failure(tmp_path, wrong):
     attempts, _ = prove(tmp_path, Cluster(loses=1, skips=1), 1)
     attempts.add(Attempt(arm="cluster", plan="calm", seed=1, **wrong))
     assert not campaign.succeeded(attempts, [LOSES, SKIPS], [1])
@@ -116,6 +123,13 @@ def test_the_first_condemned_cycle_ends_it_and_only_that_run_is_kept(tmp_path, m
     )
     assert seeds == [7001, 7002, 7003]
     assert [path.name for path in (tmp_path / "calm").iterdir()] == ["7003"]
+
+
+def test_the_sound_broker_has_another_cycle_for_one_that_nobody_could_judge(tmp_path, monkeypatch):
+    judged = [Judgement(None, {}, 1), Judgement(True, {}, 1), Judgement(True, {}, 1), Judgement(True, {}, 1)]
+    cluster, seeds = arm(tmp_path, monkeypatch, judged)
+    attempt = cluster.try_sound("calm", 1, 2)
+    assert (attempt.caught, attempt.cycles, attempt.undecided, len(seeds)) == (False, 3, 1, 3)
 
 
 def test_another_anomaly_than_expected_does_not_catch_a_defect_but_condemns_the_sound_broker(tmp_path, monkeypatch):
