@@ -36,7 +36,8 @@ class Judgement:
 
 
 Judge = Callable[[Path], Judgement]
-Confirm = Callable[[Path], bool]
+Confirm = Callable[[Path, str], str | None]
+"""The first witness of an anomaly, in the words of whoever confirms that it is forbidden; None where nobody does."""
 
 
 class ClusterArm:
@@ -69,7 +70,8 @@ class ClusterArm:
             )
             if found and run is not None:
                 told = replace(attempt, caught=True, by=found[0], witness=judgement.forbidden[found[0]], folder=str(run))
-                return replace(told, confirmed=self._confirm(run), tried=_tried(told))
+                words = self._confirm(run, found[0])
+                return replace(told, confirmed=words is not None, witness=words or told.witness, tried=_tried(told))
             self._tell(f"  cycle {cycle}: {judgement.why or 'nothing forbidden was found'}")
             if run is not None:
                 shutil.rmtree(run)

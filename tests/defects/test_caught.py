@@ -27,7 +27,7 @@ def arm(tmp_path):
     if reason := missing("namespaces"):
         pytest.skip(reason)
     said = list[str]()
-    yield ClusterArm(tmp_path, judge_by_reference, lambda _: True, said.append)
+    yield ClusterArm(tmp_path, judge_by_reference, lambda run, anomaly: anomaly, said.append)
     print("\n".join(said))
 
 

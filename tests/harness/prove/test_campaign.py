@@ -94,7 +94,7 @@ def test_the_tables_have_the_rates_as_found_and_cannot_be_broken_by_a_witness(tm
     assert '"defect": "skips"' in as_json(attempts)
 
 
-def arm(tmp_path, monkeypatch, judgements):
+def arm(tmp_path, monkeypatch, judgements, confirm=lambda run, anomaly: f"Spark says {anomaly}."):
     """A cluster arm whose runs are folders and whose judge says what it is told."""
     said = iter(judgements)
     seeds = []
@@ -106,7 +106,7 @@ def arm(tmp_path, monkeypatch, judgements):
         return type("Outcome", (), {"folder": folder, "interrupted": False})()
 
     monkeypatch.setattr("harness.prove.cluster_arm.run_scenario", run)
-    return ClusterArm(tmp_path, lambda _: next(said), lambda _: True, lambda _: None), seeds
+    return ClusterArm(tmp_path, lambda _: next(said), confirm, lambda _: None), seeds
 
 
 def test_the_first_condemned_cycle_ends_it_and_only_that_run_is_kept(tmp_path, monkeypatch):
@@ -116,13 +116,19 @@ def test_the_first_condemned_cycle_ends_it_and_only_that_run_is_kept(tmp_path, m
     assert (attempt.caught, attempt.by, attempt.witness, attempt.cycles, attempt.undecided, attempt.messages) == (
         True,
         "lost",
-        "gone",
+        "Spark says lost.",
         3,
         1,
         60,
     )
     assert seeds == [7001, 7002, 7003]
     assert [path.name for path in (tmp_path / "calm").iterdir()] == ["7003"]
+
+
+def test_a_catch_that_nobody_confirms_is_told_in_the_first_judge_s_words(tmp_path, monkeypatch):
+    cluster, _ = arm(tmp_path, monkeypatch, [Judgement(False, {"lost": "gone"}, 1)], confirm=lambda run, anomaly: None)
+    attempt = cluster.try_defect(LOSES, 1)
+    assert (attempt.caught, attempt.confirmed, attempt.witness) == (True, False, "gone")
 
 
 def test_the_sound_broker_has_another_cycle_for_one_that_nobody_could_judge(tmp_path, monkeypatch):
