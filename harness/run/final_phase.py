@@ -61,6 +61,12 @@ def await_rest(look: Callable[[], dict[Place, LogSpan] | str], patience: float, 
 def look(system: System, nodes: Nodes, places: set[Place]) -> dict[Place, LogSpan] | str:
     """Where each partition starts and ends, if its replicas agree; else what keeps one from being at rest."""
     leaders = system.leaders()
+    for place in sorted(places):
+        leadership = leaders.get(place)
+        if leadership is None or leadership.leader is None:
+            return f"{_named(place)} has no leader"
+        if missing := set(leadership.replicas) - set(leadership.isr):
+            return f"{_named(place)} has no full ISR: {', '.join(sorted(missing))} missing"
     with ThreadPoolExecutor(len(nodes.nodes)) as pool:
         try:
             read = list(pool.map(lambda node: log_spans(node, system.data_path(node.name)), nodes.nodes))
@@ -69,17 +75,15 @@ def look(system: System, nodes: Nodes, places: set[Place]) -> dict[Place, LogSpa
     spans = {node.name: found for node, found in zip(nodes.nodes, read, strict=True)}
     agreed: dict[Place, LogSpan] = {}
     for place in sorted(places):
-        name = f"{place[0]}-{place[1]}"
-        leadership = leaders.get(place)
-        if leadership is None or leadership.leader is None:
-            return f"{name} has no leader"
-        if missing := set(leadership.replicas) - set(leadership.isr):
-            return f"{name} has no full ISR: {', '.join(sorted(missing))} missing"
-        ends = {replica: spans[replica].get(place, LogSpan(0, 0)) for replica in leadership.replicas}
+        ends = {replica: spans[replica].get(place, LogSpan(0, 0)) for replica in leaders[place].replicas}
         if len({span.end for span in ends.values()}) != 1:
-            return f"the replicas of {name} end at {', '.join(f'{span.end} ({node})' for node, span in ends.items())}"
-        agreed[place] = ends[leadership.leader]
+            return f"the replicas of {_named(place)} end at {', '.join(f'{span.end} ({node})' for node, span in ends.items())}"
+        agreed[place] = ends[str(leaders[place].leader)]
     return agreed
+
+
+def _named(place: Place) -> str:
+    return f"{place[0]}-{place[1]}"
 
 
 class FinalReads:

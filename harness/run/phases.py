@@ -36,8 +36,8 @@ from nemesis.nemesis import Nemesis
 from workloads.payload import Payloads
 
 TICK_S = 1.0
+AWAIT_S = 0.2
 START_PATIENCE_S = 60.0
-AFTER_HEAL_S = 5.0
 FINAL_READER = 1000
 """A worker's number that no worker has."""
 
@@ -144,7 +144,7 @@ class Run:
         if kinds and self._nemesis is not None:
             world = self._nemesis.world
             self._doubts += [f"not healed: {wound}" for wound in await_healed(world, kinds, world.system.start_timeout)]
-        self._go_on("heal", min(AFTER_HEAL_S, self._prepared.scenario.durations.recovery))
+        self._go_on("heal", self._prepared.scenario.durations.after_heal)
 
     def _come_to_rest(self) -> None:
         assert self._workers is not None
@@ -179,11 +179,11 @@ class Run:
         self._display.line(f"{phase}: {what}" if what else phase)
         self._display.show(View(phase))
 
-    def _go_on(self, phase: str, seconds: float, until: Callable[[], bool] = lambda: False) -> None:
+    def _go_on(self, phase: str, seconds: float, until: Callable[[], bool] | None = None) -> None:
         """Watch, until it is so or time is up; while the load runs nothing else is to be done here."""
         ends = time.monotonic() + seconds
-        while not until() and (left := ends - time.monotonic()) > 0:
-            time.sleep(min(TICK_S, left))
+        while not (until and until()) and (left := ends - time.monotonic()) > 0:
+            time.sleep(min(AWAIT_S if until else TICK_S, left))
             self._tick(phase, ends)
 
     def _tick(self, phase: str, ends: float) -> None:
