@@ -76,7 +76,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--acks", choices=("0", "1", "all"), nargs="+", default=["0", "1", "all"], help="settings to try (default all three)"
     )
-    parser.add_argument("--rate", type=number_between(100, 100_000), default=5000, metavar="N", help="messages a second (default 5000)")
+    parser.add_argument("--rate", type=number_between(100, 100_000), default=2000, metavar="N", help="messages a second (default 2000)")
     parser.add_argument("--record-bytes", type=number_between(64, 1_000_000), default=1024, metavar="N", help="of a message (default 1024)")
     parser.add_argument("--verify", action="store_true", help="check every history on Spark, and measure what recording costs")
     parser.add_argument("--system", choices=("highwater", "kafka"), default="highwater", help="the brokers (default highwater)")

@@ -6,7 +6,7 @@ What was acknowledged and is missing in the end is counted from a complete final
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +20,9 @@ from harness.history.beside import UNPROVEN, Fault, read_rows
 from harness.run import prepare, run_scenario
 from harness.run.display import PlainLines
 from harness.run.interrupts import Interrupts
+
+
+KEPT_UP = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +76,11 @@ def measure_acks(load: FaultedLoad, acks: str, folder: Path, tell: Callable[[str
         outcome = run_scenario(prepare(scenario_for(load, acks)), folder, PlainLines(lambda _: None), interrupts)
     if outcome.interrupted:
         raise KeyboardInterrupt
-    return figures_of(outcome.folder, acks, outcome.doubts)
+    return figures_of(outcome.folder, acks, load.rate, outcome.doubts)
 
 
-def figures_of(run: Path, acks: str, doubts: Sequence[str] = ()) -> AcksUnderFaults:
-    """Of a run that is over: its history and its faults, as they lie in its folder."""
+def figures_of(run: Path, acks: str, wanted: float, doubts: Sequence[str] = ()) -> AcksUnderFaults:
+    """Of a run that is over: its history and its faults, as they lie in its folder. `wanted` is the rate that was asked for."""
     sends = read_sends(run)
     rows = read_rows(run, Fault)
     faults = sorted((Span(_kind(row), row.start, row.end) for row in rows if row.start is not None and row.end is not None), key=_start)
@@ -97,8 +100,19 @@ def figures_of(run: Path, acks: str, doubts: Sequence[str] = ()) -> AcksUnderFau
         calm_latency(sends, faults),
         tuple(kind_figures(kind, strikes, sends, faults, load_ends) for kind in kinds),
         tuple(strikes),
-        tuple(dict.fromkeys((*doubts, *unproven))),
+        tuple(dict.fromkeys((*doubts, *unproven, *_not_kept_up(strikes, wanted)))),
     )
+
+
+def _not_kept_up(strikes: Sequence[Strike], wanted: float) -> Iterator[str]:
+    """Where the load is not level before a fault, nobody can tell what the fault did to it."""
+    late = [strike for strike in strikes if strike.rate_before < KEPT_UP * wanted]
+    if late:
+        slowest = min(strike.rate_before for strike in late)
+        yield (
+            f"before {len(late)} of {len(strikes)} faults fewer messages were acknowledged than were due ({slowest:,.0f} a second of "
+            f"{wanted:,.0f}): the machine is too busy for this rate; --rate asks for less"
+        )
 
 
 def _kind(row: Fault) -> str:

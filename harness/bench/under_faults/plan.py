@@ -27,7 +27,7 @@ class FaultedLoad:
 
     kills: int = 10
     others: int = 3
-    rate: float = 5000.0
+    rate: float = 2000.0
     record_bytes: int = 1024
     system: str = "highwater"
     kafka_home: str | None = None
