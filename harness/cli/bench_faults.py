@@ -27,9 +27,10 @@ def main(argv: Sequence[str]) -> int:
     given = _parser().parse_args(argv)
     load = FaultedLoad(given.kills, given.others, float(given.rate), given.record_bytes, given.system, given.kafka_home)
     acks = list(dict.fromkeys(given.acks))
-    folder = new_folder(Path(given.results) if given.results else RESULTS, "faults")
+    results = Path(given.results) if given.results else RESULTS
     _say(f"{len(acks)} runs of {load.seconds:.0f} s, each on its own cluster: about {len(acks) * (load.seconds + 30) / 60:.0f} minutes")
-    found = measure_under_faults(load, acks, folder, verify=given.verify, tell=_say)
+    found = measure_under_faults(load, acks, results, verify=given.verify, tell=_say)
+    folder = new_folder(results, "faults")
     verified = _at_full_speed(found, folder) if given.verify else []
     write_report(folder, found, verified)
     print(about(found))

@@ -1,6 +1,6 @@
 """What each acks setting costs and loses while brokers are struck: depth and length of the dips, latency, messages lost.
 
-    found = measure_under_faults(FaultedLoad(kills=10), ("0", "1", "all"), folder, tell=print)
+    found = measure_under_faults(FaultedLoad(kills=10), ("0", "1", "all"), results, tell=print)
     found.acks[0].of("kill").lost_spread
 
 `plan` is the run that is made, `sends` what was recorded of it, `dips` and `figures` what follows from that, `report` shows it.

@@ -21,7 +21,6 @@ from harness.run import prepare, run_scenario
 from harness.run.display import PlainLines
 from harness.run.interrupts import Interrupts
 
-
 KEPT_UP = 0.9
 
 
@@ -58,22 +57,22 @@ class UnderFaults:
 
 
 def measure_under_faults(
-    load: FaultedLoad, acks: Sequence[str], folder: Path, *, verify: bool = False, tell: Callable[[str], None] = lambda _: None
+    load: FaultedLoad, acks: Sequence[str], results: Path, *, verify: bool = False, tell: Callable[[str], None] = lambda _: None
 ) -> UnderFaults:
-    """The runs stay in the folder. `verify`: each is checked on Spark, too. Ctrl-C ends the one under way in order and is raised again."""
+    """The runs are kept there like any other. `verify`: each is checked on Spark, too. Ctrl-C ends the one under way in order and is raised again."""
     began = time.monotonic()
     found = []
     for one in acks:
-        figures = measure_acks(load, one, folder, tell)
+        figures = measure_acks(load, one, results, tell)
         found.append(replace(figures, checked=check_run(Path(figures.run))) if verify else figures)
     session = int(scenario_for(load, "all").broker["broker.session.timeout.ms"]) / 1000
     return UnderFaults(load, session, tuple(found), time.monotonic() - began)
 
 
-def measure_acks(load: FaultedLoad, acks: str, folder: Path, tell: Callable[[str], None] = lambda _: None) -> AcksUnderFaults:
+def measure_acks(load: FaultedLoad, acks: str, results: Path, tell: Callable[[str], None] = lambda _: None) -> AcksUnderFaults:
     tell(f"acks={acks}: {len(load.strikes)} faults in {load.seconds:.0f} s")
     with Interrupts() as interrupts:
-        outcome = run_scenario(prepare(scenario_for(load, acks)), folder, PlainLines(lambda _: None), interrupts)
+        outcome = run_scenario(prepare(scenario_for(load, acks)), results, PlainLines(lambda _: None), interrupts)
     if outcome.interrupted:
         raise KeyboardInterrupt
     return figures_of(outcome.folder, acks, load.rate, outcome.doubts)
