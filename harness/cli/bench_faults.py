@@ -38,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
     for remark in remarks(found, verified):
         print(remark)
     print(f"report: {folder / 'report.md'}")
-    return _exit_code(found, verified)
+    return exit_code(found, verified)
 
 
 def _at_full_speed(found: UnderFaults, folder: Path) -> list[Verified]:
@@ -50,13 +50,14 @@ def _at_full_speed(found: UnderFaults, folder: Path) -> list[Verified]:
         tempfile.TemporaryDirectory(prefix="highwater-bench-", ignore_cleanup_errors=True) as name,
         LocalCluster.create(Path(name) / "cluster", _NODES, settings={"log.level": "warning"}) as cluster,
     ):
-        loads = [VerifiedLoad(one.acks, record_bytes=found.load.record_bytes) for one in found.acks]  # type: ignore[arg-type]
+        loads = [VerifiedLoad(one.acks, record_bytes=found.load.record_bytes) for one in found.acks]
         return [verify_load(load, cluster.bootstrap, folder / f"verified-acks-{load.acks}", _say) for load in loads]
 
 
-def _exit_code(found: UnderFaults, verified: Sequence[Verified]) -> int:
+def exit_code(found: UnderFaults, verified: Sequence[Verified]) -> int:
     """A broken promise is no good figure, however fast."""
-    answers = [one.checked.valid for one in (*found.acks, *verified) if one.checked is not None]
+    checks = [*(one.checked for one in found.acks if one.checked is not None), *(one.checked for one in verified)]
+    answers = [checked.valid for checked in checks]
     if False in answers:
         return FAILED
     return CANNOT_TELL if None in answers or any(one.doubts for one in found.acks) else DONE

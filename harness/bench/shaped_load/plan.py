@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from workloads.clients import Acks
+
 Shape = Literal["flat", "step", "spike", "ramp"]
 LOCUSTFILE = Path(__file__).resolve().parents[3] / "workloads" / "locustfile.py"
 PREFIX = "locust"
@@ -21,7 +23,7 @@ class LoadPlan:
     users: int = 20
     seconds: int = 60
     rate: float = 100.0
-    acks: Literal["0", "1", "all"] = "all"
+    acks: Acks = "all"
     record_bytes: int = 1024
     consumers: int = 1
     delivery_timeout: float = 10.0

@@ -20,6 +20,7 @@ from harness.history.beside import UNPROVEN, Fault, read_rows
 from harness.run import prepare, run_scenario
 from harness.run.display import PlainLines
 from harness.run.interrupts import Interrupts
+from workloads.clients import Acks
 
 KEPT_UP = 0.9
 
@@ -31,7 +32,7 @@ class AcksUnderFaults:
     `checked`: the verdict on the whole history, where it was asked for.
     """
 
-    acks: str
+    acks: Acks
     run: str
     sent: int
     acknowledged: int
@@ -57,9 +58,9 @@ class UnderFaults:
 
 
 def measure_under_faults(
-    load: FaultedLoad, acks: Sequence[str], results: Path, *, verify: bool = False, tell: Callable[[str], None] = lambda _: None
+    load: FaultedLoad, acks: Sequence[Acks], results: Path, *, verify: bool = False, tell: Callable[[str], None] = lambda _: None
 ) -> UnderFaults:
-    """The runs are kept there like any other. `verify`: each is checked on Spark, too. Ctrl-C ends the one under way in order and is raised again."""
+    """The runs are kept there like any other. `verify`: each is checked on Spark. Ctrl-C ends the one under way and is raised again."""
     began = time.monotonic()
     found = []
     for one in acks:
@@ -69,7 +70,7 @@ def measure_under_faults(
     return UnderFaults(load, session, tuple(found), time.monotonic() - began)
 
 
-def measure_acks(load: FaultedLoad, acks: str, results: Path, tell: Callable[[str], None] = lambda _: None) -> AcksUnderFaults:
+def measure_acks(load: FaultedLoad, acks: Acks, results: Path, tell: Callable[[str], None] = lambda _: None) -> AcksUnderFaults:
     tell(f"acks={acks}: {len(load.strikes)} faults in {load.seconds:.0f} s")
     with Interrupts() as interrupts:
         outcome = run_scenario(prepare(scenario_for(load, acks)), results, PlainLines(lambda _: None), interrupts)
@@ -78,7 +79,7 @@ def measure_acks(load: FaultedLoad, acks: str, results: Path, tell: Callable[[st
     return figures_of(outcome.folder, acks, load.rate, outcome.doubts)
 
 
-def figures_of(run: Path, acks: str, wanted: float, doubts: Sequence[str] = ()) -> AcksUnderFaults:
+def figures_of(run: Path, acks: Acks, wanted: float, doubts: Sequence[str] = ()) -> AcksUnderFaults:
     """Of a run that is over: its history and its faults, as they lie in its folder. `wanted` is the rate that was asked for."""
     sends = read_sends(run)
     rows = read_rows(run, Fault)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from harness.scenarios import Scenario
 from harness.scenarios.model import Clients, Durations, Fault, Topics, Workload
+from workloads.clients import Acks
 
 KILL, PAUSE, PARTITION = "kill", "pause", "partition"
 WORDS = {KILL: "leader killed", PAUSE: "follower paused", PARTITION: "leader cut off, then healed"}
@@ -42,7 +43,7 @@ class FaultedLoad:
         return FIRST_S + EVERY_S * len(self.strikes)
 
 
-def scenario_for(load: FaultedLoad, acks: str) -> Scenario:
+def scenario_for(load: FaultedLoad, acks: Acks) -> Scenario:
     """Retries go on for as long as a message may take: what is measured is the cluster's pause, not the client's patience."""
     faults = tuple(_fault(kind, FIRST_S + EVERY_S * place) for place, kind in enumerate(load.strikes))
     settings = {

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from harness.bench.verified.checking import Checked, check_run
 from harness.bench.verified.timed_worker import RECORDED, UNRECORDED, WorkerRound, run_module, time_worker
@@ -21,7 +20,7 @@ from harness.history.files import history_directory
 from harness.history.plan import ClockPair, Plan, Promises, write_plan
 from harness.run.ending import count
 from harness.systems.admin import connect
-from workloads.clients import ClientSettings
+from workloads.clients import Acks, ClientSettings
 from workloads.final_reads import PartitionEnd, save_ends
 from workloads.worker_plan import WorkerPlan
 
@@ -35,7 +34,7 @@ _LOOK_AGAIN_S = 0.5
 class VerifiedLoad:
     """A closed loop of one Python worker. `seconds` of each load, of which there are two a pair."""
 
-    acks: Literal["0", "1", "all"] = "all"
+    acks: Acks = "all"
     idempotence: bool = False
     record_bytes: int = 1024
     partitions: int = 6
@@ -52,7 +51,7 @@ class VerifiedLoad:
 class Verified:
     """Rates are acknowledged messages a second, pair by pair; `lost` is in no read of all there is in the end."""
 
-    acks: str
+    acks: Acks
     run: str
     sent: int
     acknowledged: int

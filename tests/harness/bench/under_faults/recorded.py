@@ -14,7 +14,7 @@ def record_run(run, *, acks="all", faults=(), silent=None, lost=(), never=()):
     """Faults as (kind, start, end), `silent` as (start, end), all in seconds; `lost` and `never` (acknowledged) are numbers of sends."""
     with Recorder(run, 0, segment_slots=4096) as recorder:
         recorder.phase = Phase.RUN
-        stored = []
+        stored: list[int] = []
         for number in range(RATE * ENDS_S):
             due = number * SECOND // RATE
             slot = recorder.invoke_send(0, 0, number, 0, "t", 0, None, number, due, due)

@@ -5,9 +5,10 @@ import statistics
 import pytest
 
 from harness.bench.broker_metrics import messages_appended
+from harness.bench.under_faults import FaultedLoad, UnderFaults
 from harness.bench.verified import Checked, Verified, VerifiedLoad, check_run, verify_load
 from harness.bench.verified.timed_worker import RECORDED, time_worker
-from harness.cli.bench_faults import _exit_code
+from harness.cli.bench_faults import exit_code
 from harness.errors import CANNOT_TELL, DONE, FAILED, EnvironmentFault
 from harness.history.readers import open_history
 from harness.systems.local_cluster import LocalCluster
@@ -33,11 +34,9 @@ def test_a_run_that_lost_a_message_is_never_good(tmp_path):
 
 
 @pytest.mark.parametrize(("valid", "code"), [(True, DONE), (False, FAILED), (None, CANNOT_TELL)])
-def test_the_verdict_decides_the_exit_code(valid, code):
-    class Found:
-        acks = ()
-
-    assert _exit_code(Found, [verified(checked=Checked(valid, (), 1.0))]) == code
+def test_the_verdict_decides_theexit_code(valid, code):
+    found = UnderFaults(FaultedLoad(), 3.0, (), 1.0)
+    assert exit_code(found, [verified(checked=Checked(valid, (), 1.0))]) == code
 
 
 def test_the_cost_is_that_of_pairs_and_not_of_means():
