@@ -46,6 +46,7 @@ _HEAD = struct.Struct(">4sq")
 _OURS = b"hwld"
 _SILENT = logging.getLogger("workloads.locust.librdkafka")
 _SILENT.setLevel(logging.CRITICAL + 1)
+_ENDING: list[gevent.Greenlet] = []
 _T = TypeVar("_T")
 
 
@@ -84,7 +85,7 @@ def set_consumers(environment: Environment, **_: Any) -> None:
 
 @events.init.add_listener
 def end_in_order_when_told(environment: Environment, **_: Any) -> None:
-    """Locust minds SIGTERM only when a shape is over: before that it would die with its results unwritten."""
+    """Locust without its pages minds SIGTERM only when a shape is over: before that it would die with its results unwritten."""
     if _options(environment).headless and environment.runner is not None:
         gevent.signal_handler(signal.SIGTERM, environment.runner.quit)
 
@@ -92,6 +93,7 @@ def end_in_order_when_told(environment: Environment, **_: Any) -> None:
 @events.test_stop.add_listener
 def write_errors(environment: Environment, **_: Any) -> None:
     """All of them: Locust's own file of failures ends up to a second before the run does."""
+    gevent.joinall(_ENDING)
     prefix = _options(environment).csv_prefix
     if prefix:
         errors = environment.stats.errors.values()
@@ -140,6 +142,11 @@ class ProducerUser(User):
         gevent.sleep(min(max(self._due - time.perf_counter(), 0.0), POLL_S))
 
     def on_stop(self) -> None:
+        """Beside the user's own greenlet: Locust stops users twice when it is interrupted, and the second time cuts this short."""
+        _ENDING.append(gevent.spawn(self._end))
+        _ENDING[-1].join()
+
+    def _end(self) -> None:
         """Every message has ended when this returns: acknowledged, or failed."""
         deadline = time.perf_counter() + self._patience
         while len(self._producer) and time.perf_counter() < deadline:
