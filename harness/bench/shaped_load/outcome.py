@@ -17,6 +17,9 @@ from typing import Any
 from harness.bench.shaped_load.plan import PREFIX
 from harness.errors import EnvironmentFault
 
+_UNKNOWN = ("N/A", "0")
+"""How Locust says that it has no percentile of this second yet."""
+
 RARE_FROM = 100_000
 """Samples below which nobody can tell the p99.9."""
 
@@ -125,7 +128,7 @@ def _seconds(entries: Mapping[str, Mapping[str, Any]], history: list[dict[str, s
     done = {kind: _counts(entry, "num_reqs_per_sec") for kind, entry in entries.items()}
     failed = [_counts(entry, "num_fail_per_sec") for entry in entries.values()]
     users = {int(row["Timestamp"]): int(row["User Count"]) for row in history}
-    tails = {int(row["Timestamp"]): float(row["99%"]) for row in history if row["Type"] == "produce" and row["99%"] != "N/A"}
+    tails = {int(row["Timestamp"]): float(row["99%"]) for row in history if row["Type"] == "produce" and row["99%"] not in _UNKNOWN}
     moments = [*users, *(moment for counts in (*done.values(), *failed) for moment in counts)]
     found, last = [], 0
     for moment in range(min(moments), max(moments) + 1) if moments else ():

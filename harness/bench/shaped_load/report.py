@@ -81,7 +81,7 @@ def title(plan: LoadPlan) -> str:
 def about(plan: LoadPlan) -> str:
     return (
         f"Up to {plan.users} producers of {plan.rate:g} messages a second, {plan.record_bytes:,} bytes each, acks={plan.acks}; "
-        f"{plan.consumers} readers; {plan.seconds} s; Locust, librdkafka through Python. "
+        f"{plan.consumers} {'reader' if plan.consumers == 1 else 'readers'}; {plan.seconds} s; Locust, librdkafka through Python. "
         "Latency counts from when a message was due, to its acknowledgement (produce) or to its reader (consume)."
     )
 
