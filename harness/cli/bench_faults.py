@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.cli.arguments import Parser, number_between
 from harness.cli.table import format_table
-from harness.errors import CANNOT_TELL, DONE, FAILED
+from harness.errors import CANNOT_TELL, DONE, FAILED, UserMistake
 
 if TYPE_CHECKING:
     from harness.bench.under_faults import UnderFaults
@@ -25,6 +25,8 @@ def main(argv: Sequence[str]) -> int:
     from harness.run.folder import RESULTS
 
     given = _parser().parse_args(argv)
+    if not given.kills and not given.others:
+        raise UserMistake("with --kills 0 and --others 0 nothing would be struck; ask for one of them")
     load = FaultedLoad(given.kills, given.others, float(given.rate), given.record_bytes, given.system, given.kafka_home)
     acks = list(dict.fromkeys(given.acks))
     results = Path(given.results) if given.results else RESULTS
