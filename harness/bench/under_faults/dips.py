@@ -44,7 +44,8 @@ def rate_of(acknowledged: Times, start: int, end: int) -> float:
 def dip_in(acknowledged: Times, start: int, end: int, rate: float, until: int | None = None) -> Dip:
     """What happened to the rate in the window. `until`: how far behind its end may be looked to find the dip over, or going on.
 
-    `acknowledged` is sorted; `rate` is the one before, a second.
+    `acknowledged` is sorted; `rate` is the one before, a second. A dip that begins in the last second of the window is none of it: whether
+    it ends cannot be seen.
     """
     dip = _dip(acknowledged, start, end, rate)
     if dip.back_s is None and until is not None and until > end:
@@ -58,7 +59,7 @@ def _dip(acknowledged: Times, start: int, end: int, rate: float) -> Dip:
     if len(counts) < WORST_BINS or rate <= 0:
         return Dip(0.0, silence(acknowledged, start, end), 0.0)
     shares = np.minimum(counts / (rate * BIN / SECOND), BURST)
-    half_seconds = _means(shares, WORST_BINS)
+    half_seconds = _means(shares, WORST_BINS)[: max(len(shares) - WORST_BINS - STEADY_BINS, 0) + 1]
     worst = int(np.argmin(half_seconds))
     depth = float(min(max(1.0 - half_seconds[worst], 0.0), 1.0))
     back = 0.0 if depth < 1 - BACK_AT else _back(shares, worst)

@@ -19,6 +19,8 @@ from harness.bench.under_faults.dips import SECOND, Dip, dip_in, rate_of
 from harness.bench.under_faults.sends import Sends
 
 BEFORE_S = 2.0
+UNTOUCHED_S = 0.5
+"""Messages due so shortly before a strike may still be under way when it comes."""
 RARE_FROM = 100_000
 
 
@@ -33,7 +35,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Strike:
-    """`calm_depth` is the dip that the machine made by itself just before; `lost` of the messages around it."""
+    """`calm_depth` is the dip that the machine made by itself just before; `lost` of the messages around it.
+
+    Depths count from `rate_before`, or from the rate at which messages were due where old ones were still being caught up with.
+    """
 
     kind: str
     rate_before: float
@@ -97,14 +102,15 @@ def strikes_of(sends: Sends, faults: Sequence[Span], load_ends: int) -> list[Str
         following = faults[place + 1].start if place + 1 < len(faults) else load_ends
         before = fault.start - round(BEFORE_S * SECOND)
         rate = rate_of(acknowledged, before, fault.start)
+        level = min(rate, rate_of(sends.due, before, fault.start))
         around = sends.due_within(borders[place], borders[place + 1])
         found.append(
             Strike(
                 fault.kind,
                 rate,
-                dip_in(acknowledged, before, fault.start, rate).depth,
-                dip_in(acknowledged, fault.start, fault.end, rate, following),
-                dip_in(acknowledged, fault.end, following, rate),
+                dip_in(acknowledged, before, fault.start, level).depth,
+                dip_in(acknowledged, fault.start, fault.end, level, following),
+                dip_in(acknowledged, fault.end, following, level),
                 int(np.count_nonzero(around.lost)),
                 around.unacknowledged,
             )
@@ -131,7 +137,8 @@ def kind_figures(kind: str, strikes: Sequence[Strike], sends: Sends, faults: Seq
 
 def calm_latency(sends: Sends, faults: Sequence[Span]) -> Latency:
     """Of messages due in the seconds before each strike."""
-    due = [sends.due_within(fault.start - round(BEFORE_S * SECOND), fault.start).latencies_ms for fault in faults]
+    windows = [(fault.start - round(BEFORE_S * SECOND), fault.start - round(UNTOUCHED_S * SECOND)) for fault in faults]
+    due = [sends.due_within(*window).latencies_ms for window in windows]
     return latency_of(np.concatenate(due) if due else np.empty(0))
 
 

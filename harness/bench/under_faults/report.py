@@ -14,7 +14,8 @@ from harness.bench.under_faults.measuring import AcksUnderFaults, UnderFaults
 from harness.bench.under_faults.plan import KILL, WORDS
 from harness.bench.verified import Verified
 
-HEAD = ("acks", "fault", "strikes", "dip", "silent s", "back after s", "dip at heal", "p50 ms", "p99 ms", "max ms", "lost a strike", "lost")
+_DIP = ("dip", "silent s", "back after s", "dip after heal", "back after heal s")
+HEAD = ("acks", "fault", "strikes", *_DIP, "p50 ms", "p99 ms", "max ms", "lost a strike", "lost")
 ANSWERS = {True: "kept its promises", False: "BROKE A PROMISE", None: "cannot tell"}
 _NONE = "-"
 
@@ -49,7 +50,10 @@ def rows(found: UnderFaults) -> list[list[str]]:
 
 
 def remarks(found: UnderFaults, verified: Sequence[Verified] = ()) -> Iterator[str]:
-    yield "dip: share of the rate before that was missing in the worst half second; back: the next second has 90 % of it again"
+    yield (
+        "dip: share of the rate before that was missing in the worst half second; back: the next second has 90 % of it again; "
+        "a dip that is not over when the fault ends goes on after the heal"
+    )
     for one in found.acks:
         if (kills := one.of(KILL)) is not None:
             lost = f"{sum(kills.lost):,} acknowledged messages lost in {kills.strikes} leader kills"
@@ -71,8 +75,7 @@ def verified_in_words(one: Verified) -> str:
 
 
 def _rows(one: AcksUnderFaults) -> Iterator[list[str]]:
-    nothing = [_NONE] * 4
-    yield [one.acks, "none", _NONE, *nothing, *_latency(one.calm), _NONE, _NONE]
+    yield [one.acks, "none", _NONE, *(_NONE for _ in _DIP), *_latency(one.calm), _NONE, _NONE]
     for figures in one.kinds:
         yield [
             one.acks,
@@ -82,6 +85,7 @@ def _rows(one: AcksUnderFaults) -> Iterator[list[str]]:
             _spread(figures.silence_s),
             _spread(figures.back_s),
             _spread(figures.healed_depth, percent=True),
+            _spread(figures.healed_back_s),
             *_latency(figures.latency),
             _lost(figures.lost),
             f"{sum(figures.lost):,}",

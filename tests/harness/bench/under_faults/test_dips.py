@@ -42,6 +42,11 @@ def test_a_dip_that_does_not_end_has_no_time_of_being_back():
     assert dip_in(steady(0, 5), at(5), at(12), RATE) == Dip(1.0, 7.0, None)
 
 
+def test_a_dip_that_begins_in_the_last_second_is_none_of_the_window():
+    assert dip_in(steady(0, 11.2), at(5), at(12), RATE).depth == 0.0
+    assert dip_in(steady(0, 10.8), at(5), at(12), RATE).depth > 0.1
+
+
 def test_a_dip_that_outlasts_the_fault_is_followed_until_it_is_over():
     acknowledged = np.concatenate([steady(0, 5), steady(9, 20)])
     assert dip_in(acknowledged, at(5), at(8), RATE).back_s is None

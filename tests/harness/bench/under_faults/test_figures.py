@@ -57,6 +57,19 @@ def test_latencies_of_all_strikes_of_a_kind_are_one_distribution():
     assert calm_latency(found, FAULTS).most == 2.0
 
 
+def test_messages_under_way_when_a_fault_strikes_are_none_of_the_calm():
+    found = sends([(4.9, 7)])
+    assert calm_latency(found, FAULTS).most == 2.0
+
+
+def test_a_depth_counts_from_what_was_due_where_old_messages_are_caught_up_with():
+    """A silence of two seconds ends just before the second fault, during which half of the messages are acknowledged."""
+    found = sends([(11, 13.5)])
+    acknowledged = np.where((found.due >= 15 * SECOND) & (found.due % (2 * SECOND // RATE) == 0), -1, found.acknowledged)
+    strike = strikes_of(Sends(found.due, acknowledged, found.lost), FAULTS, ENDS)[1]
+    assert strike.rate_before > 1.25 * RATE and strike.struck.depth == pytest.approx(0.5, abs=0.01)
+
+
 def test_a_p999_needs_a_hundred_thousand_samples():
     assert latency_of(np.ones(99_999)).p999 is None
     assert latency_of(np.ones(100_000)).p999 == 1.0

@@ -63,7 +63,8 @@ def test_a_load_that_was_not_kept_up_is_a_doubt(tmp_path):
     run = record_run(tmp_path, faults=[("kill", 3, 5)])
     assert figures_of(run, "1", RATE * 1.05).doubts == ()
     (doubt,) = figures_of(run, "1", RATE * 2).doubts
-    assert "before 1 of 1 faults fewer messages were acknowledged than were due (200 a second of 400)" in doubt
+    assert "before 1 of 1 faults the load was not level (200 to 200 acknowledged a second of 400 due)" in doubt
+    assert len(figures_of(run, "1", RATE / 2).doubts) == 1, "old messages are still being caught up with"
 
 
 def test_a_run_without_a_fault_has_no_figures(tmp_path):
