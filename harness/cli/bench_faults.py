@@ -53,7 +53,7 @@ def _at_full_speed(found: UnderFaults, folder: Path) -> list[Verified]:
         LocalCluster.create(Path(name) / "cluster", _NODES, settings={"log.level": "warning"}) as cluster,
     ):
         loads = [VerifiedLoad(one.acks, record_bytes=found.load.record_bytes) for one in found.acks]
-        return [verify_load(load, cluster.bootstrap, folder / f"verified-acks-{load.acks}", _say) for load in loads]
+        return [verify_load(load, cluster.bootstrap, folder / f"verified-acks-{load.acks}") for load in loads]
 
 
 def exit_code(found: UnderFaults, verified: Sequence[Verified]) -> int:

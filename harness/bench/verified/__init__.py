@@ -6,7 +6,8 @@
 `check_run` alone judges a run that another benchmark recorded.
 """
 
-from harness.bench.verified.checked_load import Verified, VerifiedLoad, verify_load
+from harness.bench.verified.checked_load import Verified, verify_load
 from harness.bench.verified.checking import Checked, check_run
+from harness.bench.verified.pairs import VerifiedLoad
 
 __all__ = ["Checked", "Verified", "VerifiedLoad", "check_run", "verify_load"]

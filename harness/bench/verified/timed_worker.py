@@ -11,8 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,27 +24,20 @@ _START_PATIENCE_S = 60.0
 _END_PATIENCE_S = 120.0
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerRound:
-    """`rate`: acknowledged a second; `sends` by outcome, from its beginning to its end."""
-
-    rate: float
-    sends: Mapping[str, int]
-
-
-def time_worker(module: str, plan: Path, worker: int, seconds: float) -> WorkerRound:
+def time_worker(module: str, plan: Path, worker: int, seconds: float) -> float:
+    """Acknowledged a second."""
     process = _start(module, plan, worker)
     lines = _Lines(process)
     try:
         first = lines.until(lambda line: line["sends"]["ok"] > 0, _START_PATIENCE_S)
         last = lines.until(lambda line: line["t"] >= first["t"] + seconds * 1e9, seconds + _START_PATIENCE_S)
         _tell(process, "stop\n")
-        ended = lines.until(lambda line: line["state"] == "ended", _END_PATIENCE_S)
+        lines.until(lambda line: line["state"] == "ended", _END_PATIENCE_S)
     finally:
         process.kill()
         process.wait()
-    rate = (last["sends"]["ok"] - first["sends"]["ok"]) / ((last["t"] - first["t"]) / 1e9)
-    return WorkerRound(rate, ended["sends"])
+    rate: float = (last["sends"]["ok"] - first["sends"]["ok"]) / ((last["t"] - first["t"]) / 1e9)
+    return rate
 
 
 def run_module(module: str, arguments: Sequence[str], patience_s: float) -> int:
@@ -65,7 +57,7 @@ class _Lines:
         self._over = False
         threading.Thread(target=self._read, daemon=True).start()
 
-    def until(self, found: Any, patience_s: float) -> dict[str, Any]:
+    def until(self, found: Callable[[dict[str, Any]], bool], patience_s: float) -> dict[str, Any]:
         """The first line of which it is true."""
         deadline = time.monotonic() + patience_s
         with self._news:
