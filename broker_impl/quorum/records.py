@@ -63,12 +63,15 @@ class PartitionCreated(msgspec.Struct, frozen=True, tag=True, array_like=True):
 
 
 class PartitionChanged(msgspec.Struct, frozen=True, tag=True, array_like=True):
+    """`elr`: the eligible leader replicas, see `elections`."""
+
     topic_id: bytes
     index: int
     isr: tuple[int, ...]
     leader: int
     leader_epoch: int
     partition_epoch: int
+    elr: tuple[int, ...] = ()
 
 
 class ConfigChanged(msgspec.Struct, frozen=True, tag=True, array_like=True):

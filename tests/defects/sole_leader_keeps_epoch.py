@@ -21,8 +21,8 @@ ANOMALIES = ("replica-divergence", "read-conflict", "ack-conflict", "lost")
 def install() -> None:
     sound = replace("broker_impl.quorum.elections:with_state", None)
 
-    def with_state(partition: PartitionImage, isr: Collection[int], leader: int) -> PartitionImage:
-        found: PartitionImage = sound(partition, isr, leader)
+    def with_state(partition: PartitionImage, isr: Collection[int], leader: int, eligible: Collection[int]) -> PartitionImage:
+        found: PartitionImage = sound(partition, isr, leader, eligible)
         alone = len(found.isr) == 1 and found.isr == partition.isr
         if found is not partition and alone and NO_LEADER in (partition.leader, leader):
             return changed(found, leader_epoch=partition.leader_epoch)

@@ -190,6 +190,31 @@ def test_other_folders_are_left_alone() -> None:
     assert disk.exists("/data/metadata")
 
 
+def test_a_log_that_nobody_uses_yet_keeps_its_high_watermark() -> None:
+    disk = ForgetfulDisk()
+    directory, log = create(disk)
+    fill(log, 5)
+    directory.checkpoint({NAME: 4})
+    disk.kill()
+    directory, log = reload(disk)
+    directory.checkpoint({})
+    disk.kill()
+    assert open_directory(disk).high_watermarks == {NAME: 4}
+
+
+def test_a_log_that_is_gone_has_no_high_watermark() -> None:
+    disk = ForgetfulDisk()
+    directory, log = create(disk)
+    fill(log, 5)
+    directory.checkpoint({NAME: 4})
+    disk.kill()
+    directory, log = reload(disk)
+    directory.delete(*NAME)
+    directory.create(*NAME, bytes(range(16)), SMALL)
+    directory.checkpoint({})
+    assert disk.read("/data/replication-offset-checkpoint") == b"0\n0\n"
+
+
 def test_checkpoints_are_texts_of_kafkas_form() -> None:
     disk = ForgetfulDisk()
     directory, log = create(disk)
