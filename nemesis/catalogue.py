@@ -219,10 +219,10 @@ def _instead(word: str, allowed: Sequence[str]) -> str:
     return (f"did you mean `{nearest[0]}`? " if nearest else "") + f"allowed: {', '.join(allowed)}"
 
 
-_ANYONE = ("one", "minority", "majority", "all", "random", "leader", "leaders", "followers", "controller")
+_ANYONE = ("one", "minority", "majority", "all", "random", "leader", "leaders", "follower", "followers", "controller")
 _OF_ONE = ("one", "leader", "controller")
 _LOST = ("all", "sent", "received")
-_KILLED = ("one", "minority", "random", "leader", "followers", "controller", "majority", "all")
+_KILLED = ("one", "minority", "random", "leader", "follower", "followers", "controller", "majority", "all")
 _OFFSET = Number("offset", "how far the clock is put off", "s", 0.011, 288.0, signed=True)
 
 _TABLE = (

@@ -12,6 +12,8 @@ from harness.errors import DONE, FAILED, UserMistake
 from harness.systems.cluster_plan import MAX_NODES
 
 SUITES = {
+    "faults": "each acks setting while brokers are killed, paused and cut off: dips, latency, messages lost",
+    "load": "load in a shape over time (step, spike, ramp), by Locust",
     "micro": "one cluster on this machine: produce, fetch, latency, time to a new leader",
     "analysis": "checking a history: ours, DuckDB, a Python loop and merely reading, on the same rows",
     "recorder": "recording a history: rows a second, bytes a row, without a broker",
@@ -27,7 +29,19 @@ def main(argv: Sequence[str]) -> int:
     suite, *rest = argv
     if suite not in SUITES:
         raise UserMistake(f"there is no suite `{suite}`; there is: {', '.join(SUITES)}")
-    return {"micro": _micro, "analysis": _analysis, "recorder": _recorder}[suite](rest)
+    return {"faults": _faults, "load": _load, "micro": _micro, "analysis": _analysis, "recorder": _recorder}[suite](rest)
+
+
+def _faults(argv: Sequence[str]) -> int:
+    from harness.cli.bench_faults import main as faults
+
+    return faults(argv)
+
+
+def _load(argv: Sequence[str]) -> int:
+    from harness.cli.bench_load import main as load
+
+    return load(argv)
 
 
 def _micro(argv: Sequence[str]) -> int:
