@@ -33,11 +33,20 @@ class Outcome:
     messages: int
     bytes: int
     warmup: int
-    """Messages sent before, one a partition."""
+    """Messages sent before, one a partition from each producer."""
     seconds: float
     cpu_seconds: float
     errors: int
     first_error: str
+    busiest_thread_seconds: float = 0.0
+    waited_seconds: float = 0.0
+    """How long a producer on average could only wait, for room or for the last answers: one that never waits is the limit itself."""
+    behind: int = 0
+    """Messages that were not on every replica when the last was acknowledged. Told, like the next, of a load that asks for it."""
+    replicated_seconds: float = 0.0
+    """Until they were."""
+    received: int = 0
+    """By the consumers of an exchange."""
 
     @property
     def mb_per_s(self) -> float:
@@ -57,7 +66,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """`rate`: messages a second, 0: as fast as possible. `conf`: settings of librdkafka by their names."""
+    """`rate`: messages a second, 0: as fast as possible, and then at least so many. `conf`: settings of librdkafka by their names."""
 
     size: int
     count: int
@@ -65,6 +74,14 @@ class Load:
     conf: Mapping[str, str | int]
     rate: float = 0.0
     deliveries: Path | None = None
+    received: Path | None = None
+    payload: Path | None = None
+    """A file of which messages are stretches; without it all are the same."""
+    least: int = 0
+    producers: int = 1
+    consumers: int = 1
+    replicated: bool = False
+    """Whether it is waited for until every replica has everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +93,26 @@ class Driver:
         return finish(self.start_produce(target, load))
 
     def start_produce(self, target: Target, load: Load) -> subprocess.Popen[str]:
-        arguments = [f"size={load.size}", f"count={load.count}", f"seconds={load.seconds}", f"rate={load.rate}"]
-        if load.deliveries is not None:
-            arguments.append(f"deliveries={load.deliveries}")
-        return self._start("produce", target, [*arguments, *(f"conf.{name}={value}" for name, value in load.conf.items())])
+        return start(self.produce_command(target, load))
 
     def consume(self, target: Target, count: int, conf: Mapping[str, str | int]) -> Outcome:
         """From the beginning of every partition until so many messages were read."""
-        return finish(self._start("consume", target, [f"count={count}", *(f"conf.{name}={value}" for name, value in conf.items())]))
+        return finish(start(self.consume_command(target, count, conf)))
 
-    def _start(self, mode: str, target: Target, arguments: Sequence[str]) -> subprocess.Popen[str]:
-        where = [f"brokers={target.brokers}", f"topic={target.topic}", f"partitions={target.partitions}"]
-        return start([*self.command, mode, *where, *arguments])
+    def produce_command(self, target: Target, load: Load) -> list[str]:
+        """Where it is to be told when messages were received, they are read as well, while they are written."""
+        mode = "exchange" if load.received is not None else "produce"
+        numbers = {name: getattr(load, name) for name in ("size", "count", "seconds", "rate", "least", "producers", "consumers")}
+        files = {name: getattr(load, name) for name in ("deliveries", "received", "payload") if getattr(load, name) is not None}
+        return self._command(mode, target, {**numbers, **files, "replicated": int(load.replicated)}, load.conf)
+
+    def consume_command(self, target: Target, count: int, conf: Mapping[str, str | int], consumers: int = 1) -> list[str]:
+        return self._command("consume", target, {"count": count, "consumers": consumers}, conf)
+
+    def _command(self, mode: str, target: Target, task: Mapping[str, object], conf: Mapping[str, str | int]) -> list[str]:
+        where = {"brokers": target.brokers, "topic": target.topic, "partitions": target.partitions}
+        words = {**where, **task, **{f"conf.{name}": value for name, value in conf.items()}}
+        return [*self.command, mode, *(f"{name}={value}" for name, value in words.items())]
 
 
 def make_driver(directory: Path) -> Driver:
@@ -125,9 +150,11 @@ def start(command: Sequence[str]) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str]) -> Outcome:
-    answer = result_of(process)
-    answer.pop("mode")
-    return Outcome(**answer)
+    return outcome_of(result_of(process))
+
+
+def outcome_of(answer: Mapping[str, Any]) -> Outcome:
+    return Outcome(**{name: value for name, value in answer.items() if name != "mode"})
 
 
 def result_of(process: subprocess.Popen[str]) -> dict[str, Any]:

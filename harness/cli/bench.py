@@ -12,6 +12,12 @@ from harness.errors import DONE, FAILED, UserMistake
 from harness.systems.cluster_plan import MAX_NODES
 
 SUITES = {
+    "quick": "our broker in three minutes: acks=1 and all; --compare highwater,kafka measures systems side by side",
+    "acks": "what each acks setting costs: throughput, latency, CPU, memory; ten minutes",
+    "full": "acks, replicas, record sizes, flushing, idempotence, batching, compression; hours",
+    "scaling": "1 to 1,000 partitions, 1 to 16 clients",
+    "FILE.toml": "a suite of your own, like those in harness/bench/suites",
+    "compare": "two results: what changed, and whether it is more than noise",
     "faults": "each acks setting while brokers are killed, paused and cut off: dips, latency, messages lost",
     "load": "load in a shape over time (step, spike, ramp), by Locust",
     "micro": "one cluster on this machine: produce, fetch, latency, time to a new leader",
@@ -21,15 +27,22 @@ SUITES = {
 
 
 def main(argv: Sequence[str]) -> int:
-    if not argv or argv[0] in ("-h", "--help"):
-        print("usage: ./highwater bench SUITE [ARGUMENTS]\n")
+    if not argv:
+        argv = ["quick"]
+    if argv[0] in ("-h", "--help"):
+        print("usage: ./highwater bench [SUITE] [ARGUMENTS]\n")
         print("\n".join(f"  {name:9} {what}" for name, what in SUITES.items()))
-        print("\n./highwater bench SUITE --help tells more.")
+        print("\n./highwater bench SUITE --help tells more; without a suite it is quick.")
         return DONE
     suite, *rest = argv
-    if suite not in SUITES:
+    own = {"faults": _faults, "load": _load, "micro": _micro, "analysis": _analysis, "recorder": _recorder}
+    if suite in own:
+        return own[suite](rest)
+    if suite not in SUITES and not suite.endswith(".toml"):
         raise UserMistake(f"there is no suite `{suite}`; there is: {', '.join(SUITES)}")
-    return {"faults": _faults, "load": _load, "micro": _micro, "analysis": _analysis, "recorder": _recorder}[suite](rest)
+    from harness.cli import bench_suite
+
+    return bench_suite.compare(rest) if suite == "compare" else bench_suite.run(suite, rest)
 
 
 def _faults(argv: Sequence[str]) -> int:

@@ -23,7 +23,7 @@ COMMANDS = {
     "check": "analyse a history again, or a foreign one",
     "checks": "every anomaly that is looked for, and when it is an error",
     "cluster": "a cluster to play with, with any client: up, down, status, topics, elect, logs",
-    "bench": "throughput and latency: micro; what recording and checking a history cost: recorder, analysis",
+    "bench": "throughput and latency across acks, replicas, batches, compression; beside Apache Kafka or an older revision",
     "prove": "run the broken brokers; every one must be caught",
     "shrink": "a smaller plan that still fails",
     "nightly": "the whole matrix within a budget of time; JUnit XML, HTML index, exit code",

@@ -45,14 +45,20 @@ class RunFolder:
 
     @classmethod
     def create(cls, results: Path, scenario: str) -> RunFolder:
+        folder = cls.without_history(results, scenario)
+        history_directory(folder.path).mkdir()
+        _point_latest(results.resolve(), folder.path)
+        return folder
+
+    @classmethod
+    def without_history(cls, results: Path, name: str) -> RunFolder:
+        """For what uses nodes and is not checked, and so is no run that `latest` could mean."""
         run_id = secrets.token_hex(4)
-        path = results.resolve() / scenario / f"{time.strftime('%Y%m%d-%H%M%S')}-{run_id}"
+        path = results.resolve() / name / f"{time.strftime('%Y%m%d-%H%M%S')}-{run_id}"
         path.mkdir(parents=True)
         owner = {"pid": os.getpid(), "started": start_time(os.getpid())}
         write_atomically(path / _OWNER, json.dumps(owner).encode())
         (path / _WORK).mkdir()
-        history_directory(path).mkdir()
-        _point_latest(results.resolve(), path)
         return cls(path, run_id)
 
     def release(self) -> None:

@@ -59,6 +59,11 @@ class DeployedSystem(ABC):
     def command(self, node: str) -> list[str]:
         """Which starts the broker; the path of its settings file is one of its words, and of no other process."""
 
+    def watch_with(self, environment: Mapping[str, Mapping[str, str]]) -> None:
+        """Brokers started from now on have this in their environment as well, by node; after `configure`, which decides about the rest."""
+        for node, more in environment.items():
+            self._environment[node] = {**self._environment.get(node, {}), **more}
+
     @abstractmethod
     def is_up(self, node: str) -> bool: ...
 
@@ -68,7 +73,11 @@ class DeployedSystem(ABC):
     @abstractmethod
     def clock_error(self, node: str) -> ClockError | None: ...
 
+    def prepare(self) -> None:  # noqa: B027 (most systems have nothing to prepare)
+        """What a first start would otherwise do by the way, and what is no part of a start."""
+
     def start(self) -> None:
+        self.prepare()
         for node in self._nodes:
             self.start_node(node)
         self.wait_up(list(self._nodes))

@@ -29,15 +29,16 @@ class HighwaterSystem(DeployedSystem):
     ports: tuple[int, ...] = (PORT, HTTP_PORT)
     settings_file = "broker.toml"
 
-    def __init__(self, nodes: Nodes, *, plugin: Path | None = None) -> None:
-        """`plugin`: a module that replaces a behaviour of the broker, put on every node."""
+    def __init__(self, nodes: Nodes, *, plugin: Path | None = None, source: Path = _ROOT) -> None:
+        """`plugin`: a module that replaces a behaviour of the broker, put on every node. `source`: a checkout that has the broker."""
         super().__init__(nodes)
         self._plugin = plugin
+        self._source = source
 
     def install(self) -> None:
         for node in self._nodes.values():
             if not node.shares_files:
-                node.run(["tar", "-xzf", "-"], input=_source()).require(f"installing the broker on node {node.name}")
+                node.run(["tar", "-xzf", "-"], input=_packed(self._source)).require(f"installing the broker on node {node.name}")
 
     def configure(self, settings: Mapping[str, Setting], *, clock_faults: bool = False) -> None:
         cluster_id = new_cluster_id()
@@ -47,12 +48,12 @@ class HighwaterSystem(DeployedSystem):
             node.put(self.settings_file, as_toml(own).encode())
             if self._plugin is not None:
                 node.put(_PLUGIN, self._plugin.read_bytes())
-            self._environment[name] = _path_to_broker(node) | (clock_environment(node) if clock_faults else {})
+            self._environment[name] = self._path_to_broker(node) | (clock_environment(node) if clock_faults else {})
 
     def adopt(self) -> None:
         """Take over brokers that an earlier command configured on these nodes, clocks and all; those that run are known from now on."""
         for name, node in self._nodes.items():
-            self._environment[name] = _path_to_broker(node) | clock_settings(node)
+            self._environment[name] = self._path_to_broker(node) | clock_settings(node)
             if (seen := self.find_process(name)) is not None:
                 self._processes[name] = seen.process
 
@@ -88,15 +89,14 @@ class HighwaterSystem(DeployedSystem):
             "log.dirs": self.data_path(node.name),
         }
 
+    def _path_to_broker(self, node: Node) -> dict[str, str]:
+        return {"PYTHONPATH": str(self._source) if node.shares_files else node.folder}
 
-def _path_to_broker(node: Node) -> dict[str, str]:
-    return {"PYTHONPATH": str(_ROOT) if node.shares_files else node.folder}
 
-
-def _source() -> bytes:
+def _packed(source: Path) -> bytes:
     """The broker's package as a compressed archive."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
-        for path in sorted((_ROOT / "broker_impl").rglob("*.py")):
-            archive.add(path, path.relative_to(_ROOT).as_posix())
+        for path in sorted((source / "broker_impl").rglob("*.py")):
+            archive.add(path, path.relative_to(source).as_posix())
     return buffer.getvalue()

@@ -64,10 +64,12 @@ class KafkaSystem(DeployedSystem):
             node.put("tmp/.here", b"")
             self._environment[name] = clock_environment(node) if clock_faults else {}
 
-    def start(self) -> None:
+    def prepare(self) -> None:
         """The first start is the one that formats, so all nodes do it at once."""
         with ThreadPoolExecutor(len(self._nodes)) as pool:
             list(pool.map(self._format, self._nodes))
+
+    def start(self) -> None:
         super().start()
         if self._clock_faults:
             self._make_clock_topic()

@@ -5,8 +5,7 @@ import pytest
 
 from analysis.findings import SHOWN, Finding, Witness
 from analysis.metrics import Measures
-from analysis.report import REPORT_FILE, write_report
-from analysis.report import page as page_module
+from analysis.report import REPORT_FILE, frame, write_report
 from analysis.report.excerpt import excerpts
 from analysis.report.found import PICTURES, PICTURES_OF_ONE, steps_of
 from analysis.report.html import el, join
@@ -20,13 +19,13 @@ from tests.analysis.reports import CIRCLE, CONFLICT, FAULTS, LOST, figures_of, m
 from tests.analysis.single_process import check
 
 LARGEST = 6_000_000
-PLOTLY = page_module._plotly
+PLOTLY = frame._plotly
 
 
 @pytest.fixture(autouse=True)
 def without_plotly(monkeypatch):
     """Its five megabytes are of no interest but to the test that is about them."""
-    monkeypatch.setattr(page_module, "_plotly", lambda: "/* Plotly stands here */")
+    monkeypatch.setattr(frame, "_plotly", lambda: "/* Plotly stands here */")
 
 
 def report(run, verdict=None, measured=None):
@@ -220,7 +219,7 @@ def test_a_spoilt_file_costs_its_part_of_the_report_and_no_more(run, spoilt):
 
 
 def test_the_report_is_one_file_with_plotly_once_and_under_its_size(run, monkeypatch):
-    monkeypatch.setattr(page_module, "_plotly", PLOTLY)
+    monkeypatch.setattr(frame, "_plotly", PLOTLY)
     path = write_report(run, verdict_of(False), measures())
     text = path.read_text()
     assert path == run / REPORT_FILE and path.stat().st_size < LARGEST

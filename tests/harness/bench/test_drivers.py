@@ -2,12 +2,13 @@
 
 import shutil
 import urllib.request
+from array import array
 
 import pytest
 
 from harness.bench.against_floor import floor_process
 from harness.bench.deliveries import read_deliveries
-from harness.bench.driver import Driver, Load, Target, drive_raw, find_librdkafka, make_driver, python_driver
+from harness.bench.driver import Driver, Load, Target, drive_raw, find_librdkafka, make_driver, outcome_of, python_driver, result_of, start
 from harness.bench.floor import TOPIC as FLOOR_TOPIC
 from harness.bench.raw_driver import RawTask
 from harness.bench.throughput import behind_mb, broker_pids, make_topic
@@ -71,6 +72,40 @@ def test_at_a_given_rate_every_message_is_due_in_its_turn(driver, target, tmp_pa
     steps = {later - earlier for earlier, later in zip(deliveries.due_us, deliveries.due_us[1:], strict=False)}
     assert steps <= {999, 1000, 1001}
     assert min(deliveries.latencies_ms) > 0
+
+
+def test_several_producers_and_consumers_share_the_work(cluster, driver, target):
+    before = _produced(cluster)
+    load = Load(100, 1000, 30.0, {"acks": "all"}, producers=3, replicated=True)
+    produced = driver.produce(target, load)
+    assert (produced.messages, produced.warmup, produced.errors, produced.behind) == (1000, 3 * PARTITIONS, 0, 0)
+    assert produced.replicated_seconds > 0
+    assert _produced(cluster) - before == 1000 + 3 * PARTITIONS
+    read = outcome_of(result_of(start(driver.consume_command(target, 1000 + 3 * PARTITIONS, {}, consumers=2))))
+    assert (read.messages, read.errors) == (1000 + 3 * PARTITIONS, 0)
+
+
+def test_a_load_writes_at_least_what_it_is_asked_even_when_its_time_is_over(driver, target):
+    assert driver.produce(target, Load(100, 5000, 0.001, {"acks": "1"}, least=3000)).messages >= 3000
+
+
+def test_in_an_exchange_every_message_is_timed_from_when_it_was_due_to_when_it_was_read(driver, target, tmp_path):
+    deliveries, received = tmp_path / "deliveries", tmp_path / "received"
+    load = Load(100, 200, 30.0, {"acks": "1"}, rate=500.0, deliveries=deliveries, received=received, consumers=2)
+    outcome = driver.produce(target, load)
+    assert outcome.messages == outcome.received == 200
+    rows = sorted(zip(*[iter(array("q", received.read_bytes()))] * 2, strict=True))
+    assert [due for due, _received in rows] == list(read_deliveries(deliveries).due_us)
+    assert all(received > due for due, received in rows)
+
+
+def test_messages_are_stretches_of_the_payload_file(driver, target, tmp_path):
+    """Text that repeats compresses: what the broker stored is less than what was sent, and it is read back whole."""
+    payload = tmp_path / "payload"
+    payload.write_bytes(b"2026-01-02 INFO a line of a log\n" * 1000)
+    driver.produce(target, Load(1000, 500, 30.0, {"acks": "all", "compression.type": "gzip", "linger.ms": 50}, payload=payload))
+    read = driver.consume(target, 500 + PARTITIONS, {})
+    assert read.bytes == (500 + PARTITIONS) * 1000
 
 
 def test_a_setting_that_librdkafka_does_not_know_is_told(driver, target):

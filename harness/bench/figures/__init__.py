@@ -1,0 +1,1 @@
+"""What was measured, and what may be said of it: results, percentiles, intervals, comparisons. All of it pure."""

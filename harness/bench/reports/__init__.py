@@ -1,0 +1,1 @@
+"""A result for people and for programs: a page, Markdown, CSV, JSON."""

@@ -1,0 +1,1 @@
+"""Measuring systems beside each other on one machine: clusters, clients, rounds. `running.run_suite` is the way in."""
