@@ -78,7 +78,7 @@ class Cluster:
         return reply
 
     def start(self, broker: int, clean_epoch: int | None = None, **ends: tuple[int, int]) -> int:
-        epoch = self.register(broker, clean_epoch, **ends)
+        epoch = self.register(broker, clean_epoch, None, **ends)
         self.heartbeat(broker)
         return epoch
 
