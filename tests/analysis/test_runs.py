@@ -50,7 +50,7 @@ def test_long_runs_of_several_workers_are_laid_out_as_if_they_were_sorted(stretc
 def test_runs_that_do_not_reach_into_each_other_are_not_sorted():
     op = np.concatenate((np.arange(100, 200), first_number(1) + np.arange(100), np.arange(200, 300)))
     micro = np.zeros(300, np.int64)
-    same = np.zeros(300, np.int64)
+    same = np.zeros(300, np.int32)
     runs = runs_of(same, same, op, micro)
     joined = runs.joined(op, micro)
     assert len(runs) == 3 and isinstance(joined, Runs)
