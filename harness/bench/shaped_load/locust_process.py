@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.errors import EnvironmentFault
-from harness.systems.process import tied_to_this_process
+from harness.nodes.tied import tied_to_this_process
 
 LOG = "locust.log"
 _ROOT = Path(__file__).resolve().parents[3]

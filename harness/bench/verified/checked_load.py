@@ -13,8 +13,8 @@ from pathlib import Path
 from harness.bench.verified.checking import Checked, check_run
 from harness.bench.verified.pairs import RUN, VerifiedLoad
 from harness.errors import EnvironmentFault
+from harness.nodes.tied import tied_to_this_process
 from harness.run.ending import count
-from harness.systems.process import tied_to_this_process
 from workloads.clients import Acks
 
 _ROOT = Path(__file__).resolve().parents[3]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import EnvironmentFault
-from harness.systems.process import tied_to_this_process
+from harness.nodes.tied import tied_to_this_process
 
 RECORDED, UNRECORDED = "workloads.worker", "harness.bench.verified.unrecorded_worker"
 _ROOT = Path(__file__).resolve().parents[3]
