@@ -30,7 +30,8 @@ def main(argv: Sequence[str]) -> int:
     load = FaultedLoad(given.kills, given.others, float(given.rate), given.record_bytes, given.system, given.kafka_home)
     acks = list(dict.fromkeys(given.acks))
     results = Path(given.results) if given.results else RESULTS
-    _say(f"{len(acks)} runs of {load.seconds:.0f} s, each on its own cluster: about {len(acks) * (load.seconds + 30) / 60:.0f} minutes")
+    minutes = len(acks) * (load.seconds + 30) / 60
+    _say(f"{load.seconds:.0f} s for each of acks={', '.join(acks)}, each on a cluster of its own: about {minutes:.0f} minutes")
     found = measure_under_faults(load, acks, results, verify=given.verify, tell=_say)
     folder = new_folder(results, "faults")
     verified = _at_full_speed(found, folder) if given.verify else []

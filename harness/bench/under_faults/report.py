@@ -17,6 +17,7 @@ from harness.bench.verified import Verified
 _DIP = ("dip", "silent s", "back after s", "dip after heal", "back after heal s")
 HEAD = ("acks", "fault", "strikes", *_DIP, "p50 ms", "p99 ms", "max ms", "lost a strike", "lost")
 ANSWERS = {True: "kept its promises", False: "BROKE A PROMISE", None: "cannot tell"}
+TOO_WIDE = 0.2
 _NONE = "-"
 
 
@@ -67,10 +68,13 @@ def remarks(found: UnderFaults, verified: Sequence[Verified] = ()) -> Iterator[s
 
 
 def verified_in_words(one: Verified) -> str:
-    ratios = [1 - ratio for ratio in one.ratios]
+    costs = [1 - ratio for ratio in one.ratios]
+    told = f"recording took {one.cost:.0%} of the rate ({min(costs):.0%} to {max(costs):.0%} over {len(costs)} pairs)"
+    if max(costs) - min(costs) > TOO_WIDE:
+        told += ", too wide a range to say what it costs: a quieter machine is needed"
     return (
         f"acks={one.acks}, recorded at full speed: {ANSWERS[one.checked.valid]}, {one.acknowledged:,} acknowledged, {one.lost:,} lost; "
-        f"recording took {one.cost:.0%} of the rate ({min(ratios):.0%} to {max(ratios):.0%} over {len(ratios)} pairs)"
+        f"{told}"
     )
 
 
