@@ -6,6 +6,7 @@ rows and is named; the rest of the bucket is checked all the same.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +14,9 @@ from pathlib import Path
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from analysis import committed, coverage, cycles, families, legality, metrics
+from analysis.bucket import Bucket, Spot
 from analysis.check import Joined
+from analysis.columns import Rows
 from analysis.context import NO_TIMES, RunContext
 from analysis.cycles import Edges, Spans
 from analysis.dump_files import DumpFile, Place
@@ -21,11 +24,13 @@ from analysis.dumps import Dumps, dumps_of
 from analysis.findings import Finding
 from analysis.log import Log
 from analysis.own_duplicates import without_own_retries
-from analysis.partition import Column, Rest, empty_partition, partitions_of
+from analysis.partition import Column, Partition, Rest, empty_partition, partitions_of
+from analysis.pieces import COLUMNS as PIECE_COLUMNS
+from analysis.pieces import IN_PIECES, By, find_in_pieces, ranges
 from analysis.seen import Seen, together
 from harness.history.buckets import bucket_of
 from harness.history.errors import MalformedFile
-from harness.history.readers import History, HistoryFile
+from harness.history.readers import History
 from harness.history.schema import NO_PARTITION
 
 Buckets = tuple[int, ...]
@@ -35,7 +40,8 @@ Buckets = tuple[int, ...]
 class Job:
     """What all tasks of a history are told. `names` are the anomalies asked for, `leader_changes` those that `coverage` looks at.
 
-    `spans` are the stretches of time that may hold a circle, once they are known.
+    `spans` are the stretches of time that may hold a circle, once they are known. Whether the history is legal, what it measures and which
+    states it reached is asked for unless only the anomalies matter (`alone`). `most_rows`: as many fit into a task's memory at once.
     """
 
     run: Path
@@ -46,11 +52,16 @@ class Job:
     batches: DumpFile = field(default_factory=DumpFile)
     leader_changes: Mapping[Place, Sequence[int]] = field(default_factory=dict)
     spans: Spans | None = None
+    alone: bool = False
+    most_rows: int = sys.maxsize
+
+    def bucket(self, number: int) -> Bucket:
+        return Bucket(self.history, number, self.most_rows)
 
     @property
     def columns(self) -> list[str]:
-        asked = (*families.columns_for(self.names), *legality.COLUMNS, *metrics.COLUMNS, *coverage.COLUMNS)
-        return list(dict.fromkeys(asked))
+        beside = () if self.alone else (*legality.COLUMNS, *metrics.COLUMNS, *coverage.COLUMNS)
+        return list(dict.fromkeys((*families.columns_for(self.names), *beside)))
 
 
 def check_buckets(job: Job, buckets: Buckets) -> Seen:
@@ -60,67 +71,84 @@ def check_buckets(job: Job, buckets: Buckets) -> Seen:
 
 def committed_in(job: Job, buckets: Buckets) -> Column:
     """The pass before it: unfinished operations that a partition shows to be committed."""
-    logs = (log for bucket in buckets for log in _logs(job, _Bucket(job, bucket, [*families.ALWAYS, *committed.COLUMNS])))
-    return committed.join([committed.extract(log) for log in logs])
+    found = []
+    for bucket in (job.bucket(number) for number in buckets):
+        found += [committed.extract(log) for log in _logs(job, bucket, [*families.ALWAYS, *committed.COLUMNS])]
+        for spot in bucket.too_large():
+            found += [committed.extract(log) for log in _Pieces(job, bucket, spot).logs("value")]
+    return committed.join(found)
 
 
 def edges_within(job: Job, buckets: Buckets) -> Edges | None:
     """The pass behind it: dependencies inside the spans."""
     assert job.spans is not None
-    logs = (log for bucket in buckets for log in _logs(job, _Bucket(job, bucket, [*families.ALWAYS, *cycles.COLUMNS])))
+    logs = (log for number in buckets for log in _logs(job, job.bucket(number), [*families.ALWAYS, *cycles.COLUMNS]))
     found = [edges for log in logs if (edges := cycles.edges(log, job.spans)) is not None]
     return cycles.join_edges(found) if found else None
 
 
-class _Bucket:
-    """The rows of a bucket, of those files that can be read; `rest` reads more columns of the same rows."""
-
-    def __init__(self, job: Job, bucket: int, columns: Sequence[str]) -> None:
-        self.problems: list[str] = []
-        self._job = job
-        self._number = bucket
-        self._sound: list[HistoryFile] = []
-        tables: list[pa.Table] = []
-        for file in job.history.files:
-            try:
-                tables += self._only(file).read_each(bucket, columns)
-                self._sound.append(file)
-            except MalformedFile as problem:
-                self.problems.append(str(problem))
-        self.rows = pa.concat_tables(tables) if tables else self._only().read(bucket, columns)
-
-    def rest(self, columns: Sequence[str]) -> pa.Table:
-        return self._only(*self._sound).read(self._number, columns)
-
-    def dumps(self) -> dict[Place, Dumps]:
-        if self._number == NO_PARTITION:
-            return {}
-        return dumps_of(self._dumped(self._job.records), self._dumped(self._job.batches))
-
-    def _dumped(self, file: DumpFile) -> pa.Table | None:
-        places = [place for place in file.groups if bucket_of(*place, self._job.history.buckets) == self._number]
-        try:
-            return file.only(places).read()
-        except MalformedFile as problem:
-            self.problems.append(str(problem))
-            return None
-
-    def _only(self, *files: HistoryFile) -> History:
-        return History(files, self._job.history.buckets, self._job.history.names)
-
-
 def _check_bucket(job: Job, number: int) -> Seen:
-    bucket = _Bucket(job, number, job.columns)
+    bucket = job.bucket(number)
     joined = families.joined(job.names)
-    rows, names = bucket.rows, job.history.names
-    own = Seen(
-        measures=metrics.measure(rows, names),
-        states=coverage.extract(rows, names, job.leader_changes),
-        illegal=legality.illegal_rows(rows, names),
+    dumps = _dumps(job, bucket)
+    parts: list[Seen] = []
+    for rows, rest in bucket.tables(job.columns):
+        parts += [] if job.alone else [_beside(job, rows)]
+        parts += [_check_log(log, job.names, joined) for log in _logs_in(job, rows, rest, dumps)]
+    parts += [_check_in_pieces(job, bucket, spot, rows, dumps) for spot, rows in bucket.too_large().items()]
+    left = (Log(empty_partition(*place), job.context.of(*place, dumped)) for place, dumped in dumps.items())
+    parts += [_check_log(log, job.names, joined) for log in left]
+    return together([*parts, Seen(problems=tuple(bucket.problems))], joined)
+
+
+def _check_in_pieces(job: Job, bucket: Bucket, spot: Spot, rows: int, dumps: dict[Place, Dumps]) -> Seen:
+    """What can be seen of a partition that is too large for one look, and what cannot."""
+    pieces = _Pieces(job, bucket, spot)
+    context = job.context.of(*pieces.place, dumps.pop(pieces.place, None))
+    found = tuple(find_in_pieces(pieces, context, job.names))
+    beside = [] if job.alone else [_without_gaps(_beside(job, table)) for table in pieces.everything()]
+    missing = [name for name in job.names if name not in IN_PIECES]
+    topic, part = pieces.place
+    sentence = f"{topic}-{part} has {rows:,} rows, too many for the memory given, so these were not looked for in it: {', '.join(missing)}."
+    return together([Seen(findings=found, unjudged=(sentence,) if missing else ()), *beside], families.joined(job.names))
+
+
+class _Pieces:
+    """Of one partition, by ranges of values or offsets; `columns` is what each has."""
+
+    def __init__(self, job: Job, bucket: Bucket, spot: Spot) -> None:
+        self._job, self._bucket, self._spot = job, bucket, spot
+        self.place: Place = job.history.names["topic"][spot[0]], spot[1]
+        self.columns = list(dict.fromkeys((*families.ALWAYS, *PIECE_COLUMNS, *job.columns)))
+
+    def __call__(self, by: By) -> Iterator[Partition]:
+        for table in self.tables(by):
+            yield from partitions_of(table, self._job.history.names)
+
+    def tables(self, by: By) -> Iterator[pa.Table]:
+        for within in ranges(*self._bucket.ranges_of(self._spot, by)):
+            yield self._bucket.piece(self._spot, by, within, self.columns)
+
+    def everything(self) -> Iterator[pa.Table]:
+        yield from self.tables("value")
+        yield self._bucket.piece(self._spot, "value", None, self.columns)
+
+    def logs(self, by: By) -> Iterator[Log]:
+        return (Log(piece, self._job.context.of(*self.place)) for piece in self(by))
+
+
+def _without_gaps(seen: Seen) -> Seen:
+    """A piece has not all sends of a time, so that its partition seems to be without service."""
+    return replace(seen, measures=replace(seen.measures, gaps=()))
+
+
+def _beside(job: Job, rows: pa.Table) -> Seen:
+    columns = Rows(rows, job.history.names)
+    return Seen(
+        measures=metrics.measure(columns),
+        states=coverage.extract(columns, job.leader_changes),
+        illegal=legality.illegal_rows(columns),
     )
-    dumps = bucket.dumps()
-    parts = [_check_log(log, job.names, joined) for log in _logs(job, bucket, dumps)]
-    return together([own, *parts, Seen(problems=tuple(bucket.problems))], joined)
 
 
 def _check_log(log: Log, names: Sequence[str], joined: Sequence[Joined]) -> Seen:
@@ -145,12 +173,28 @@ def _with_own_retries(log: Log, finding: Finding) -> Finding:
     return finding if finding.name != "duplicate" or log.context.dumps is None else without_own_retries(log, finding)
 
 
-def _logs(job: Job, bucket: _Bucket, dumps: dict[Place, Dumps] | None = None) -> Iterator[Log]:
-    """Partitions with rows, then those that only a dump tells of."""
-    left = dict(dumps or {})
-    rest: Rest = bucket.rest
-    for partition in partitions_of(bucket.rows, job.history.names, rest):
-        dumped = left.pop((partition.topic, partition.part), None)
-        yield Log(partition, job.context.of(partition.topic, partition.part, dumped))
-    for (topic, part), dumped in left.items():
-        yield Log(empty_partition(topic, part), job.context.of(topic, part, dumped))
+def _logs(job: Job, bucket: Bucket, columns: Sequence[str]) -> Iterator[Log]:
+    """Of the partitions that can be looked at whole."""
+    for rows, rest in bucket.tables(columns):
+        yield from _logs_in(job, rows, rest, {})
+
+
+def _logs_in(job: Job, rows: pa.Table, rest: Rest, dumps: dict[Place, Dumps]) -> Iterator[Log]:
+    for partition in partitions_of(rows, job.history.names, rest):
+        place = partition.topic, partition.part
+        yield Log(partition, job.context.of(*place, dumps.pop(place, None)))
+
+
+def _dumps(job: Job, bucket: Bucket) -> dict[Place, Dumps]:
+    if bucket.number == NO_PARTITION:
+        return {}
+    return dumps_of(*(_dumped(file, bucket) for file in (job.records, job.batches)))
+
+
+def _dumped(file: DumpFile, bucket: Bucket) -> pa.Table | None:
+    places = [place for place in file.groups if bucket_of(*place, bucket.history.buckets) == bucket.number]
+    try:
+        return file.only(places).read()
+    except MalformedFile as problem:
+        bucket.problems.append(str(problem))
+        return None

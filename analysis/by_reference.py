@@ -12,6 +12,7 @@ from pathlib import Path
 from analysis import metrics, reference
 from analysis.anomalies import ANOMALIES
 from analysis.checking import Checked
+from analysis.columns import Rows
 from analysis.findings import SHOWN, Finding, Witness
 from analysis.judging import Question, verdict_on
 from analysis.sources import material_of, source_at
@@ -23,7 +24,7 @@ def judge_by_reference(run: Path) -> Verdict:
     """Of the folder of a run; nothing is written."""
     material = material_of(source_at(run))
     rows = material.history.read_all(metrics.COLUMNS)
-    measures = metrics.measure(rows, material.history.names)
+    measures = metrics.measure(Rows(rows, material.history.names))
     checked = Checked(findings_of(reference.check(run)), measures)
     sends = sum(measures.count(Function.SEND, outcome) for outcome in Outcome)
     return replace(verdict_on(material, checked, Question()), metrics={"sends": sends}, checked_by=("reference",))

@@ -23,12 +23,8 @@ from analysis.material import Material
 from analysis.metrics import Measures
 from analysis.seen import Seen, together
 from analysis.spark import Spark
+from analysis.tasks import FEW_ROWS, divide, room_in, tasks_for
 from harness.history.buckets import bucket_of
-
-ROWS_A_TASK = 250_000
-"""More are not put into one task, unless they are in one bucket."""
-FEW_ROWS = 20_000
-"""Fewer are not worth a task of their own."""
 
 Result = TypeVar("Result")
 Portion = tuple[int, Buckets]
@@ -46,40 +42,43 @@ class Checked:
     problems: tuple[str, ...] = ()
     states: Mapping[str, int] = field(default_factory=dict)
     undecided: int = 0
+    unjudged: tuple[str, ...] = ()
 
 
-def check_histories(spark: Spark, asked: Sequence[tuple[Material, RunContext]], names: Collection[str] = families.ALL) -> list[Checked]:
-    """In their order. Values are unique in a run only, so nothing of one history meets another's."""
-    jobs = {number: _job(material, context, names) for number, (material, context) in enumerate(asked)}
-    portions = {number: divide(buckets_of(asked[number][0]), spark.options.cores, job.history.rows) for number, job in jobs.items()}
+def check_histories(
+    spark: Spark, asked: Sequence[tuple[Material, RunContext]], names: Collection[str] = families.ALL, *, alone: bool = False
+) -> list[Checked]:
+    """In their order. Values are unique in a run only, so nothing of one history meets another's.
 
-    unfinished = {number: portions[number] for number, (material, _) in enumerate(asked) if material.unfinished}
+    `alone`: the anomalies asked for and nothing else; not whether the history is legal, what it measures or which states it reached.
+    """
+    jobs = {number: replace(_job(material, context, names), alone=alone) for number, (material, context) in enumerate(asked)}
+    buckets = {number: buckets_of(material) for number, (material, _) in enumerate(asked)}
+
+    unfinished = {number: buckets[number] for number, (material, _) in enumerate(asked) if material.unfinished}
     for number, shown in _pass(spark, jobs, unfinished, committed_in).items():
         jobs[number] = replace(jobs[number], context=replace(jobs[number].context, committed=committed.join(shown)))
 
     joined = families.joined(names)
-    seen = {number: together(parts, joined) for number, parts in _pass(spark, jobs, portions, check_buckets).items()}
+    seen = {number: together(parts, joined) for number, parts in _pass(spark, jobs, buckets, check_buckets).items()}
     jobs |= {number: replace(jobs[number], spans=one.spans) for number, one in seen.items()}
-    circling = {number: portions[number] for number, one in seen.items() if one.spans is not None and len(one.spans)}
+    circling = {number: buckets[number] for number, one in seen.items() if one.spans is not None and len(one.spans)}
     edges = _pass(spark, jobs, circling, edges_within)
     return [_checked(seen[number], edges.get(number, []), names) for number in jobs]
 
 
-def check_history(spark: Spark, material: Material, context: RunContext, names: Collection[str] = families.ALL) -> Checked:
-    return check_histories(spark, [(material, context)], names)[0]
+def check_history(
+    spark: Spark, material: Material, context: RunContext, names: Collection[str] = families.ALL, *, alone: bool = False
+) -> Checked:
+    return check_histories(spark, [(material, context)], names, alone=alone)[0]
 
 
-def buckets_of(material: Material) -> list[int]:
-    """Those with rows, and those of partitions that only a dump tells of."""
+def buckets_of(material: Material) -> dict[int, int]:
+    """How many rows each has: those with rows, and those of partitions that only a dump tells of."""
     dumped = material.records.groups.keys() | material.batches.groups.keys()
-    count = material.history.buckets
-    return sorted({*material.history.filled_buckets(), *(bucket_of(*place, count) for place in dumped)})
-
-
-def divide(buckets: Sequence[int], cores: int, rows: int) -> list[Buckets]:
-    """Into portions: a bucket each where there are many rows, one a core where there are some, one for all of few."""
-    portions = 1 if rows < FEW_ROWS else min(len(buckets), max(cores, rows // ROWS_A_TASK))
-    return [tuple(buckets[first::portions]) for first in range(portions)] if buckets else []
+    history = material.history
+    buckets = sorted({*history.filled_buckets(), *(bucket_of(*place, history.buckets) for place in dumped)})
+    return {bucket: history.rows_of(bucket) for bucket in buckets}
 
 
 def _job(material: Material, context: RunContext, names: Collection[str]) -> Job:
@@ -95,24 +94,39 @@ def _checked(seen: Seen, edges: Sequence[Edges | None], names: Collection[str]) 
     if told := [one for one in edges if one is not None]:
         found += cycles.search(cycles.join_edges(told))
     asked = merge(finding for finding in found if finding.name in names)
-    return Checked(asked, seen.measures, seen.illegal, seen.problems, seen.states, seen.undecided)
+    return Checked(asked, seen.measures, seen.illegal, seen.problems, seen.states, seen.undecided, seen.unjudged)
 
 
 def _pass(
-    spark: Spark, jobs: Mapping[int, Job], portions: Mapping[int, Sequence[Buckets]], function: Callable[[Job, Buckets], Result]
+    spark: Spark, jobs: Mapping[int, Job], buckets: Mapping[int, Mapping[int, int]], function: Callable[[Job, Buckets], Result]
 ) -> dict[int, list[Result]]:
-    """What the function gives for each portion, by history."""
+    """What the function gives for portions of the buckets, by history."""
+    room = room_in(spark.options)
+    tasks = _tasks({number: {one: rows for one, rows in each.items() if rows <= room.shared} for number, each in buckets.items()}, spark)
+    answers = spark.run(tasks, partial(_run, _told(jobs, room.shared), function))
+    for number, bucket in ((number, one) for number, each in buckets.items() for one, rows in each.items() if rows > room.shared):
+        answers += spark.run([((number, (bucket,)),)], partial(_run, _told(jobs, room.alone), function))
+    found: dict[int, list[Result]] = {number: [] for number in buckets}
+    for number, answer in (each for several in answers for each in several):
+        found[number].append(answer)
+    return found
+
+
+def _told(jobs: Mapping[int, Job], most_rows: int) -> dict[int, Job]:
+    return {number: replace(job, most_rows=most_rows) for number, job in jobs.items()}
+
+
+def _tasks(buckets: Mapping[int, Mapping[int, int]], spark: Spark) -> list[Task]:
+    """A history with many rows is divided, those with few share."""
+    cores, local = spark.options.cores, spark.options.is_local
     large: list[Task] = []
     small: list[Portion] = []
-    for number, several in portions.items():
-        for buckets in several:
-            large.append(((number, buckets),)) if jobs[number].history.rows >= FEW_ROWS else small.append((number, buckets))
-    shared = [tuple(small[first :: spark.options.cores]) for first in range(min(spark.options.cores, len(small)))]
-    found: dict[int, list[Result]] = {number: [] for number in portions}
-    for answers in spark.run([*large, *shared], partial(_run, jobs, function)):
-        for number, answer in answers:
-            found[number].append(answer)
-    return found
+    for number, each in buckets.items():
+        rows = sum(each.values())
+        portions = divide(each, tasks_for(rows, cores=cores, local=local))
+        small += [(number, portion) for portion in portions if rows < FEW_ROWS]
+        large += [((number, portion),) for portion in portions if rows >= FEW_ROWS]
+    return [*large, *(tuple(small[first::cores]) for first in range(min(cores, len(small))))]
 
 
 def _run(jobs: Mapping[int, Job], function: Callable[[Job, Buckets], Result], task: Task) -> list[tuple[int, Result]]:

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
 
 from analysis.circumstances import unclean_elections
-from analysis.columns import Numbers, column_of
-from analysis.partition import MISSING, Names
+from analysis.columns import Mask, Numbers, Rows, among
+from analysis.partition import MISSING
 from harness.history.beside import Event, Fault
 from harness.history.schema import Function, Outcome
 from harness.history.stalls import EVENT as STALLED
@@ -88,6 +87,8 @@ COLUMNS = ("f", "outcome", "process", "producer", "topic", "part", "value", "off
 
 _MOST_CHANGES = 50
 """Changes of one partition's leader that are looked at."""
+_MOST_PROCESSES = 1 << 24
+"""Numbers of processes between which a table is made."""
 
 
 def leader_changes(events: Sequence[Event]) -> dict[Place, list[int]]:
@@ -103,9 +104,8 @@ def leader_changes(events: Sequence[Event]) -> dict[Place, list[int]]:
     return {place: sorted(t for epoch, t in found if epoch > first[place])[:_MOST_CHANGES] for place, found in times.items()}
 
 
-def extract(rows: pa.Table, names: Names, changes: Mapping[Place, Sequence[int]]) -> Counter[str]:
-    """How often the rows show each state that is seen in rows; those of several tasks add up."""
-    columns = {name: column_of(rows, name, names) for name in COLUMNS}
+def extract(columns: Rows, changes: Mapping[Place, Sequence[int]]) -> Counter[str]:
+    """How often the rows show each state that is seen in rows; those of several tasks add up. Hot path."""
     sends, polls, seeks, lookups = (columns["f"] == f for f in (Function.SEND, Function.POLL, Function.SEEK, Function.LOOKUP))
     ok, fail, info = (columns["outcome"] == outcome for outcome in Outcome)
     found = {
@@ -118,7 +118,7 @@ def extract(rows: pa.Table, names: Names, changes: Mapping[Place, Sequence[int]]
         "epochs-known": int((polls & (columns["leader_epoch"] != MISSING)).sum()),
         "reader-jumped": int((seeks & ok).sum()),
         "time-looked-up": int((lookups & ok).sum()),
-        "leader-changed-in-flight": _in_flight(columns, sends, names, changes),
+        "leader-changed-in-flight": _in_flight(columns, sends, changes),
     }
     return Counter({name: count for name, count in found.items() if count})
 
@@ -184,46 +184,52 @@ def _isr_size(event: Event) -> int:
     return len(json.loads(event.detail or "{}").get("isr", ()))
 
 
-_Mask = np.ndarray[Any, np.dtype[np.bool_]]
-_Columns = Mapping[str, Numbers]
-
-
-def _values(columns: _Columns, mask: _Mask) -> set[tuple[int, int, int]]:
+def _values(columns: Rows, mask: Mask) -> set[tuple[int, int, int]]:
     return set(zip(*(columns[name][mask].tolist() for name in ("topic", "part", "value")), strict=True))
 
 
-def _polled(columns: _Columns, polls: _Mask, of: _Mask) -> set[tuple[int, int, int]]:
+def _polled(columns: Rows, polls: Mask, of: Mask) -> set[tuple[int, int, int]]:
     wanted = columns["value"][of]
-    return _values(columns, polls & np.isin(columns["value"], wanted)) if len(wanted) else set()
+    return _values(columns, polls & among(columns["value"], wanted)) if len(wanted) else set()
 
 
-def _replaced(columns: _Columns, sends: _Mask) -> int:
-    pairs = np.unique((columns["process"][sends] << 32) | columns["producer"][sends])
-    return int((np.unique(pairs >> 32, return_counts=True)[1] > 1).sum())
-
-
-def _several_epochs(columns: _Columns, polls: _Mask) -> int:
-    places, epochs = _places(columns)[polls], columns["leader_epoch"][polls]
-    if not len(places):
+def _replaced(columns: Rows, sends: Mask) -> int:
+    """Processes of which not all rows have the producer of the last one."""
+    if not sends.any():
         return 0
+    process, producer = columns["process"][sends], columns["producer"][sends]
+    spread = int(process.max()) - int(process.min())
+    process = process - process.min() if spread < _MOST_PROCESSES else np.unique(process, return_inverse=True)[1]
+    last = np.empty(process.max() + 1, np.int64)
+    last[process] = producer
+    return len(np.unique(process[last[process] != producer]))
+
+
+def _several_epochs(columns: Rows, polls: Mask) -> int:
+    epochs = columns["leader_epoch"][polls]
+    if not len(epochs) or epochs.min() == epochs.max():
+        return 0
+    places = _places(columns)[polls]
     lowest, highest = np.full(places.max() + 1, np.iinfo(np.int64).max), np.full(places.max() + 1, -1)
     np.minimum.at(lowest, places, epochs)
     np.maximum.at(highest, places, epochs)
     return int((highest > lowest).sum())
 
 
-def _in_flight(columns: _Columns, sends: _Mask, names: Names, changes: Mapping[Place, Sequence[int]]) -> int:
+def _in_flight(columns: Rows, sends: Mask, changes: Mapping[Place, Sequence[int]]) -> int:
+    if not changes:
+        return 0
     places, sends = _places(columns), sends & (columns["topic"] != MISSING)
     found = 0
     for place in np.unique(places[sends]):
         here = np.flatnonzero(sends & (places == place))
-        times = changes.get((names["topic"][columns["topic"][here[0]]], int(columns["part"][here[0]])), ())
+        times = changes.get((columns.names["topic"][columns["topic"][here[0]]], int(columns["part"][here[0]])), ())
         invoked, completed = columns["invoked"][here], columns["completed"][here]
         found += sum(bool(((invoked <= t) & ((completed > t) | (completed == MISSING))).any()) for t in times)
     return found
 
 
-def _places(columns: _Columns) -> Numbers:
+def _places(columns: Rows) -> Numbers:
     """A small number for each partition; rows without one have that of the first."""
     topic, part = (np.maximum(columns[name], 0) for name in ("topic", "part"))
     places: Numbers = topic * (part.max(initial=0) + 1) + part

@@ -14,19 +14,18 @@ from analysis.check import Check
 from analysis.findings import Finding, Witness
 from analysis.log import UNKNOWN, Log, Mask
 from analysis.partition import MISSING, Column
-from analysis.sorting import position_in
+from analysis.sorting import position_in, take
 from analysis.telling import fate, finding, listed, polls_of, sent, who, witness
 from harness.history.schema import CORRUPT, MISPLACED, Function, Outcome, Phase
 
 
 def aborted_reads(log: Log) -> Iterator[Finding]:
-    failed = np.flatnonzero(log.outcome == Outcome.FAIL)
-    if len(failed) == 0:
+    guilty = np.zeros(len(log.values), np.bool_)
+    guilty[: log.sent_count] = (log.outcome == Outcome.FAIL) & log.read_ok[: log.sent_count]
+    if not guilty.any():
         return
-    is_failed = np.zeros(len(log.values), np.bool_)
-    is_failed[failed] = True
     number = log.pairs.number[log.pairs.of_poll]
-    chosen = np.flatnonzero(is_failed[number] & (log.rows["outcome"][log.polls] == Outcome.OK))
+    chosen = np.flatnonzero(guilty[number] & (log.rows["outcome"][log.polls] == Outcome.OK))
     polls, number = log.polls[chosen], number[chosen]
     identity = (log.values[number], log.rows["op"][polls], log.rows["micro"][polls])
     yield finding("G1a", identity, lambda at: _tell_aborted(log, int(number[at]), int(polls[at])))
@@ -87,10 +86,8 @@ def _before_log_start(log: Log, numbers: Column) -> Mask:
 
 
 def _read_before_the_end(log: Log) -> Mask:
-    outcome, phase = log.rows["outcome"][log.polls], log.rows["phase"][log.polls]
-    found = np.zeros(len(log.values), np.bool_)
-    found[log.pairs.number[log.pairs.of_poll[(outcome == Outcome.OK) & (phase != Phase.FINAL)]]] = True
-    return found
+    outcome, phase = (take(log.rows[name], log.polls) for name in ("outcome", "phase"))
+    return log.read_by((outcome == Outcome.OK) & (phase != Phase.FINAL))
 
 
 def _is_dumped(log: Log) -> bool:

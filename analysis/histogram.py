@@ -129,8 +129,10 @@ def _width_for(first: int, last: int) -> int:
 def _counted(series: Numbers, bins: Numbers, buckets: Numbers) -> tuple[Numbers, Numbers]:
     """Hot path. Many observations fall into few cells, which are numbered and counted in place; sorting them takes ten times as long."""
     known = np.flatnonzero(np.bincount(series))
+    rank = np.zeros(known[-1] + 1, np.int64)
+    rank[known] = np.arange(len(known))
     first, span = bins.min(), bins.max() - bins.min() + 1
-    numbers = ((np.searchsorted(known, series) * span + (bins - first)) << BUCKET_BITS) | buckets
+    numbers = ((rank[series] * span + (bins - first)) << BUCKET_BITS) | buckets
     counts = np.bincount(numbers)
     found = np.flatnonzero(counts)
     which, place = np.divmod(found >> BUCKET_BITS, span)

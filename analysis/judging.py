@@ -69,6 +69,7 @@ def verdict_on(material: Material, checked: Checked, question: Question) -> Verd
     coverage = assess([checked.states], material.events, material.faults, str(settled["acks"]), until)
     doubts = [
         *_unread(problems),
+        *checked.unjudged,
         *_nothing_acknowledged(acknowledged),
         *_not_read_to_end(material, acknowledged),
         *_unproven(material.faults),

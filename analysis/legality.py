@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa  # type: ignore[import-untyped]
 
-from analysis.partition import MISSING, Column, Names
+from analysis.columns import Rows
+from analysis.partition import MISSING, Column
+from harness.history.schema import Function, Kind, Outcome
 
 COLUMNS = ("process", "op", "kind", "f", "outcome", "invoked", "completed")
 SHOWN = 3
-_PIPELINED = ("send", "txn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +34,15 @@ def add_up(found: Iterable[Illegal]) -> Illegal:
     return Illegal(sum(one.count for one in several), tuple(sorted({text for one in several for text in one.sentences}))[:SHOWN])
 
 
-def illegal_rows(rows: pa.Table, names: Names) -> Illegal:
-    """Of the rows of a bucket, in any order. `names` is the history's."""
-    columns = {name: rows[name].to_numpy() for name in COLUMNS if name != "completed"}
-    columns["completed"] = rows["completed"].fill_null(int(MISSING)).to_numpy()
+def illegal_rows(columns: Rows) -> Illegal:
+    """Of the rows of a bucket, in any order."""
     ended = columns["completed"] != MISSING
-    took_effect = _is(columns, "outcome", names, "ok") & _is(columns, "f", names, "send")
+    took_effect = (columns["outcome"] == Outcome.OK) & (columns["f"] == Function.SEND)
     return add_up(
         [
             _tell(columns, ended & (columns["completed"] < columns["invoked"]), "ended before it began"),
             _tell(columns, took_effect & ~ended, "took effect and never ended"),
-            _out_of_order(columns, ~_is(columns, "kind", names, *_PIPELINED)),
+            _out_of_order(columns, (columns["kind"] != Kind.SEND) & (columns["kind"] != Kind.TXN)),
         ]
     )
 
@@ -75,11 +73,6 @@ def _by_process_and_call(process: Column, op: Column) -> Column:
     if (other_process | (op[order][1:] >= op[order][:-1])).all():
         return order
     return np.lexsort((op, process))
-
-
-def _is(columns: Mapping[str, Column], column: str, names: Names, *words: str) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = np.isin(columns[column], [number for number, name in enumerate(names[column]) if name in words])
-    return found
 
 
 def _tell(columns: Mapping[str, Column], guilty: npt.NDArray[np.bool_], what: str) -> Illegal:

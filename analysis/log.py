@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.context import Context
+from analysis.pairing import pair_up
 from analysis.partition import MISSING, Column, Partition
-from analysis.sorting import changes, groups_of, order_by, order_of, position_in
+from analysis.sorting import changes, groups_of, order_of, position_in, take
 from harness.history.schema import Function, Outcome, Phase
 
 Mask = npt.NDArray[np.bool_]
@@ -64,13 +65,7 @@ class Log:
     @cached_property
     def acks(self) -> Column:
         """Rows of sends of committed operations that were told an offset."""
-        told: Column = self.sends[self.rows["offset"][self.sends] != MISSING]
-        outcome = self.rows["outcome"][told]
-        sound: Mask = outcome == Outcome.OK
-        open_ended = outcome == Outcome.INFO
-        if open_ended.any():
-            sound |= open_ended & np.isin(self.rows["op"][told], self._committed_by_comparing)
-        return told if sound.all() else told[sound]
+        return self.sends if len(self._acknowledged) == len(self.sends) else self.sends[self._acknowledged]
 
     # Values by number.
 
@@ -97,7 +92,7 @@ class Log:
     @cached_property
     def outcome(self) -> npt.NDArray[np.int8]:
         """Of the send of each value sent."""
-        return np.asarray(self.rows["outcome"][self.writer], np.int8)
+        return np.asarray(take(self.rows["outcome"], self.writer), np.int8)
 
     @cached_property
     def committed(self) -> Mask:
@@ -117,12 +112,13 @@ class Log:
     @cached_property
     def read_ok(self) -> Mask:
         """Of each value: an ok operation read it."""
-        return self._read_by(self.rows["outcome"][self.polls] == Outcome.OK)
+        return self.read_by(take(self.rows["outcome"], self.polls) == Outcome.OK)
 
     @cached_property
     def read_finally(self) -> Mask:
         """Of each value: it is in the final read."""
-        return self._read_by((self.rows["outcome"][self.polls] == Outcome.OK) & (self.rows["phase"][self.polls] == Phase.FINAL))
+        phase = take(self.rows["phase"], self.polls)
+        return self.read_by((take(self.rows["outcome"], self.polls) == Outcome.OK) & (phase == Phase.FINAL))
 
     # Pairs and places.
 
@@ -206,7 +202,7 @@ class Log:
     @cached_property
     def _sent(self) -> tuple[Column, Column, Column]:
         """Values sent, sorted; their writers; the number of each send."""
-        value = self.rows["value"][self.sends]
+        value = take(self.rows["value"], self.sends)
         if len(value) == 0 or (value[1:] > value[:-1]).all():
             return value, self.sends, np.arange(len(value))
         order = order_of(value)
@@ -225,24 +221,26 @@ class Log:
     def _paired(self) -> tuple[Pairs, Column]:
         """The pairs, and the values in them that nobody sent."""
         acks = len(self.acks)
-        rows = np.concatenate((self.acks, self.polls))
-        offset, value = self.rows["offset"][rows], self.rows["value"][rows]
-        order = order_of(offset)
-        differs = changes(offset[order])
-        if (value[order[1:]] != value[order[:-1]])[~differs].any():
-            order = order_by(offset, value)
-            differs = changes(offset[order], value[order])
-        first = order[np.concatenate(([0], np.flatnonzero(differs) + 1))] if len(order) else order
-        pair = np.empty(len(rows), np.int64)
-        if len(order):
-            pair[order] = np.concatenate(([0], np.cumsum(differs)))
-        number, unsent = self._numbers(value[first], pair[:acks])
-        return Pairs(offset[first], number, pair[acks:], pair[:acks]), unsent
+        offset, value = (np.concatenate([take(self.rows[name], rows) for rows in (self.acks, self.polls)]) for name in ("offset", "value"))
+        found = pair_up(offset, value)
+        number, unsent = self._numbers(found.value, found.of_row[:acks])
+        return Pairs(found.offset, number, found.of_row[acks:], found.of_row[:acks]), unsent
+
+    @cached_property
+    def _acknowledged(self) -> Column:
+        """Positions in `sends` of the `acks`."""
+        outcome = take(self.rows["outcome"], self.sends)
+        told: Mask = take(self.rows["offset"], self.sends) != MISSING
+        unsure = np.flatnonzero(told & (outcome == Outcome.INFO))
+        told &= outcome == Outcome.OK
+        if len(unsure):
+            told[unsure] = np.isin(self.rows["op"][self.sends[unsure]], self._committed_by_comparing)
+        return np.flatnonzero(told)
 
     def _numbers(self, value: Column, of_ack: Column) -> tuple[Column, Column]:
         """The number of each pair's value; those of acknowledged ones are known."""
         number = np.full(len(value), UNKNOWN)
-        number[of_ack] = self.number_of_send if len(self.acks) == len(self.sends) else self._number_of_ack
+        number[of_ack] = take(self.number_of_send, self._acknowledged)
         unknown = np.flatnonzero(number == UNKNOWN)
         if len(unknown) == 0:
             return number, np.empty(0, np.int64)
@@ -252,13 +250,12 @@ class Log:
         number[unsent] = len(self._sent[0]) + where
         return number, new
 
-    @property
-    def _number_of_ack(self) -> Column:
-        return self.number_of_send[np.searchsorted(self.sends, self.acks)]
-
-    def _read_by(self, chosen: Mask) -> Mask:
+    def read_by(self, chosen: Mask) -> Mask:
+        """Of each value: whether one of the polls chosen gave it."""
+        given = np.zeros(len(self.pairs.number), np.bool_)
+        given[self.pairs.of_poll if chosen.all() else self.pairs.of_poll[chosen]] = True
         found = np.zeros(len(self.values), np.bool_)
-        found[self.pairs.number[self.pairs.of_poll[chosen]]] = True
+        found[self.pairs.number[given]] = True
         return found
 
     @property

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
 
-from analysis.columns import Numbers, column_of
+from analysis.columns import Numbers, Rows
 from analysis.histogram import NO_SIZE, Cells, Reals, buckets_of, percentile
 from analysis.partition import MISSING, Names
 from analysis.service import Effect, Gap, effects, gaps_of, longest
@@ -29,7 +28,7 @@ COLUMNS = ("kind", "f", "outcome", "error", "phase", "intended", "invoked", "com
 
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 SAMPLES_FOR_P999 = 100_000
-MOST_LAGS = 1 << 18
+MOST_LAGS = 1 << 15
 """Polls of one table above which the lag is taken on a share of the values."""
 
 LAG = 15
@@ -108,19 +107,18 @@ class Measures:
         return seconds, first
 
 
-def measure(rows: pa.Table, names: Names) -> Measures:
-    """Of some rows of a history, best all of a bucket. `names` is the history's."""
-    columns = {name: column_of(rows, name, names) for name in COLUMNS}
+def measure(columns: Rows) -> Measures:
+    """Of some rows of a history, best all of a bucket."""
     ended = columns["completed"] != MISSING
     began = np.where(columns["intended"] != MISSING, columns["intended"], columns["invoked"])
     times = np.where(ended, columns["completed"], columns["invoked"])
     buckets = np.where(ended, buckets_of(columns["completed"] - began), NO_SIZE)
-    cells = Cells.count(_series(columns["phase"], columns["f"], columns["outcome"]), times, buckets)
+    cells = Cells.count(_series(*(columns[name].astype(np.int16) for name in ("phase", "f", "outcome"))), times, buckets)
     kinds = FIXED_WORDS["kind"]
     return Measures(
         cells.merge(_lags(columns, began)),
-        _causes(columns, names),
-        longest(_gaps(columns, names)),
+        _causes(columns),
+        longest(_gaps(columns)),
         frozenset(kinds[kind] for kind in np.flatnonzero(np.bincount(columns["kind"])) if kind < len(kinds)),
     )
 
@@ -162,7 +160,7 @@ def _percentiles(buckets: Numbers, counts: Numbers) -> dict[str, float]:
     return {name: size for name, size in found.items() if size is not None}
 
 
-def _lags(columns: Mapping[str, Numbers], began: Numbers) -> Cells:
+def _lags(columns: Rows, began: Numbers) -> Cells:
     """Of every value that was polled, the first time."""
     value = columns["value"]
     known = (value != MISSING) & (columns["topic"] != MISSING)
@@ -180,15 +178,15 @@ def _lags(columns: Mapping[str, Numbers], began: Numbers) -> Cells:
     same = (np.diff(value[order]) == 0) & (np.diff(part[order]) == 0) & (np.diff(topic[order]) == 0)
     first_poll = np.flatnonzero(same & (np.diff(is_poll[order]) == 1)) + 1
     polled, sent = when[order[first_poll]], when[order[first_poll - 1]]
-    phases = columns["phase"][which[order[first_poll]]]
+    phases = columns["phase"][which[order[first_poll]]].astype(np.int64)
     return Cells.count(_series(phases, np.int64(LAG), np.int64(Outcome.OK)), polled, buckets_of(polled - sent))
 
 
-def _causes(columns: Mapping[str, Numbers], names: Names) -> dict[Cause, int]:
+def _causes(columns: Rows) -> dict[Cause, int]:
     failed = columns["outcome"] != Outcome.OK
-    error, outcome, function = (columns[name][failed] for name in ("error", "outcome", "f"))
+    error, outcome, function = (columns[name][failed].astype(np.int64) for name in ("error", "outcome", "f"))
     keys, counts = np.unique(((np.where(error == MISSING, -1, error) + 1) << 6) | (function << 2) | outcome, return_counts=True)
-    return {_cause(int(key), names): int(count) for key, count in zip(keys, counts, strict=True)}
+    return {_cause(int(key), columns.names): int(count) for key, count in zip(keys, counts, strict=True)}
 
 
 def _cause(key: int, names: Names) -> Cause:
@@ -201,14 +199,14 @@ def _cause(key: int, names: Names) -> Cause:
     )
 
 
-def _gaps(columns: Mapping[str, Numbers], names: Names) -> Iterator[Gap]:
+def _gaps(columns: Rows) -> Iterator[Gap]:
     sends = np.flatnonzero((columns["f"] == Function.SEND) & (columns["topic"] != MISSING) & (columns["part"] != MISSING))
     topic, part = columns["topic"][sends], columns["part"][sends]
     order = np.lexsort((part, topic))
     edges = np.flatnonzero((np.diff(topic[order]) != 0) | (np.diff(part[order]) != 0)) + 1
     for place in np.split(sends[order], edges) if len(sends) else ():
         acknowledged = place[(columns["outcome"][place] == Outcome.OK) & (columns["completed"][place] != MISSING)]
-        name = names["topic"][columns["topic"][place[0]]]
+        name = columns.names["topic"][columns["topic"][place[0]]]
         invoked = columns["invoked"][place]
         ended = np.maximum(columns["completed"][place], invoked)
         yield from gaps_of(name, int(columns["part"][place[0]]), invoked, ended, columns["completed"][acknowledged])

@@ -1,8 +1,9 @@
 """All rows of one topic-partition as numpy columns: what nearly every check looks at.
 
-A bucket is read once, sorted by topic and partition and cut; a check gets one partition after the other and never sees the rest. What is
-null is MISSING, in a column that may have it; the other columns have the numbers as wide as the file has them. Words are numbers as in
-`harness.history.schema` (Kind, Function, Outcome), whatever the file numbered them. Rows are in the order of operation and micro-operation.
+A bucket is read once, cut by topic and partition and put in order (see `runs`); a check gets one partition after the other and never sees
+the rest. What is null is MISSING, in a column that may have it; the other columns have the numbers as wide as the file has them. Words are
+numbers as in `harness.history.schema` (Kind, Function, Outcome), whatever the file numbered them. Rows are in the order of operation and
+micro-operation.
 
 Reading and moving columns costs as much as the checks. So a column is put in order when it is first asked for, and one that only
 witnesses need is not even read before: `rest` reads it then, once for the bucket.
@@ -18,9 +19,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from analysis.runs import Runs, runs_of
 from harness.history.schema import FIXED_WORDS, ROWS
 
 MISSING = np.iinfo(np.int64).min
+NOWHERE = -1
 Column = npt.NDArray[np.int64]
 Names = Mapping[str, Sequence[str]]
 Rest = Callable[[Sequence[str]], pa.Table]
@@ -66,14 +69,13 @@ def partitions_of(rows: pa.Table, names: Names, rest: Rest | None = None) -> Ite
     bucket = Columns(partial(_read, rows, names, rest))
     if rows.num_rows == 0:
         return
-    topic, part = bucket["topic"], bucket["part"]
-    order = _sorted_by_partition(topic, part)
-    topic, part = topic[order], part[order]
-    edges = np.flatnonzero((topic[1:] != topic[:-1]) | (part[1:] != part[:-1])) + 1
-    for start, end in zip((0, *edges), (*edges, len(order)), strict=True):
-        if topic[start] != MISSING and part[start] != MISSING:
-            chosen = _by_operation(order[start:end], bucket["op"], bucket["micro"])
-            yield Partition(names["topic"][topic[start]], int(part[start]), Columns(partial(_cut, bucket, chosen)), names)
+    topic, part = (_numbers(rows[name]) for name in ("topic", "part"))
+    runs = runs_of(topic, part, bucket["op"], bucket["micro"])
+    for some in _by_partition(topic[runs.starts], part[runs.starts]):
+        first = runs.starts[some[0]]
+        if topic[first] != NOWHERE and part[first] != NOWHERE:
+            chosen = runs.only(some).joined(bucket["op"], bucket["micro"])
+            yield Partition(names["topic"][topic[first]], int(part[first]), Columns(partial(_cut, bucket, chosen)), names)
 
 
 def empty_partition(topic: str, part: int) -> Partition:
@@ -82,23 +84,21 @@ def empty_partition(topic: str, part: int) -> Partition:
     return Partition(topic, part, {name: np.empty(0, np.int64) for name in ROWS.names}, words)
 
 
-def _sorted_by_partition(topic: Column, part: Column) -> Column:
-    number = np.where((topic == MISSING) | (part == MISSING), -1, topic * (part.max() + 1) + part)
-    if number.min() >= -1 and number.max() < 2**16 - 1:
-        return np.argsort((number + 1).astype(np.uint16), kind="stable")
-    return np.lexsort((part, topic))
+def _numbers(column: pa.ChunkedArray) -> npt.NDArray[np.int32]:
+    """Of topics or partitions, NOWHERE where there is none."""
+    found: npt.NDArray[np.int32] = (column.fill_null(NOWHERE) if column.null_count else column).to_numpy()
+    return found
 
 
-def _by_operation(rows: Column, op: Column, micro: Column) -> Column:
-    op, micro = op[rows], micro[rows]
-    later, same = op[1:] > op[:-1], op[1:] == op[:-1]
-    if (later | (same & (micro[1:] >= micro[:-1]))).all():
-        return rows
-    return rows[np.lexsort((micro, op))]
+def _by_partition(topic: npt.NDArray[np.int32], part: npt.NDArray[np.int32]) -> list[Column]:
+    """Positions with the same topic and partition together, in their order."""
+    order = np.lexsort((part, topic))
+    edges = np.flatnonzero((np.diff(topic[order]) != 0) | (np.diff(part[order]) != 0)) + 1
+    return np.split(order, edges)
 
 
-def _cut(bucket: Columns, chosen: Column, name: str) -> Column:
-    return bucket[name][chosen]
+def _cut(bucket: Columns, chosen: Runs | Column, name: str) -> Column:
+    return chosen.of(bucket[name]) if isinstance(chosen, Runs) else bucket[name][chosen]
 
 
 def _read(rows: pa.Table, names: Names, rest: Rest | None, name: str) -> Column:
@@ -108,7 +108,9 @@ def _read(rows: pa.Table, names: Names, rest: Rest | None, name: str) -> Column:
         rows = rest([name])
     found = rows[name].combine_chunks()
     nullable = ROWS.field(name).nullable
-    values: Column = (found.cast(pa.int64()).fill_null(int(MISSING)) if nullable else found).to_numpy(zero_copy_only=False)
+    if nullable:
+        found = found.cast(pa.int64())
+    values: Column = (found.fill_null(int(MISSING)) if found.null_count else found).to_numpy(zero_copy_only=False)
     if name in FIXED_WORDS and list(names[name]) != FIXED_WORDS[name][: len(names[name])]:
         where = np.array([FIXED_WORDS[name].index(word) if word in FIXED_WORDS[name] else -1 for word in names[name]], np.int64)
         values = where[values].astype(values.dtype)

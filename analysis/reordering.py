@@ -14,7 +14,7 @@ from analysis.check import Check
 from analysis.findings import Finding, Witness
 from analysis.log import UNKNOWN, Log
 from analysis.partition import MISSING, Column
-from analysis.sorting import changes, groups_of, order_by, order_of
+from analysis.sorting import changes, groups_of, order_by, order_of, take
 from analysis.telling import finding, seconds
 from harness.history.schema import Outcome
 
@@ -24,6 +24,8 @@ Sends = dict[str, Column]
 
 def reordered(log: Log) -> Iterator[Finding]:
     chosen, place = _placed(log)
+    if (np.diff(place) > 0).all():
+        return  # whoever sent them
     client = _clients(log)[chosen]
     order = order_of(client)
     if not (changes(client[order]) | (np.diff(place[order]) > 0)).all():
@@ -60,7 +62,7 @@ def sends_of(log: Log) -> Sends:
 
 def _placed(log: Log) -> tuple[Column, Column]:
     """Positions in `sends` of those that did not fail and lie somewhere, and their places."""
-    alive = (log.rows["outcome"][log.sends] != Outcome.FAIL) & (log.place_sent != UNKNOWN)
+    alive = (take(log.rows["outcome"], log.sends) != Outcome.FAIL) & (log.place_sent != UNKNOWN)
     if len(log.sends) != log.sent_count:
         alive &= log.writer[log.number_of_send] == log.sends
     chosen = np.flatnonzero(alive)

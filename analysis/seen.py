@@ -17,9 +17,10 @@ from analysis.metrics import Measures
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """`extracts` are those of `families.joined`, in its order; `states` are counts for `coverage`; `problems` are sentences.
+    """`extracts` are those of `families.joined`, in its order; `states` are counts for `coverage`.
 
-    `undecided` gaps of service would be `unavailable`, had the harness itself not stood still in them.
+    `problems` and `unjudged` are sentences: what could not be read, what was not looked for. `undecided` gaps of service would be
+    `unavailable`, had the harness itself not stood still in them.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -30,6 +31,7 @@ class Seen:
     illegal: Illegal = field(default_factory=Illegal)
     undecided: int = 0
     problems: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
 
 
 def together(parts: Sequence[Seen], joined: Sequence[Joined]) -> Seen:
@@ -43,6 +45,7 @@ def together(parts: Sequence[Seen], joined: Sequence[Joined]) -> Seen:
         illegal=add_up(part.illegal for part in parts),
         undecided=sum(part.undecided for part in parts),
         problems=tuple(problem for part in parts for problem in part.problems),
+        unjudged=tuple(sentence for part in parts for sentence in part.unjudged),
     )
 
 

@@ -7,6 +7,8 @@ compared, which is still quick where it comes in long rising runs, as the rows o
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -48,6 +50,13 @@ def groups_of(*keys: npt.NDArray[np.integer]) -> Column:
     if len(keys[0]) == 0:
         return np.empty(0, np.int64)
     return np.concatenate(([0], np.cumsum(changes(*keys))))
+
+
+def take(column: npt.NDArray[np.generic], positions: Column) -> Any:
+    """The column at some positions, which rise and are different; where they follow each other it is no copy."""
+    if len(positions) and positions[-1] - positions[0] + 1 == len(positions):
+        return column[positions[0] : positions[-1] + 1]
+    return column[positions]
 
 
 def changes(*keys: npt.NDArray[np.integer]) -> npt.NDArray[np.bool_]:

@@ -19,6 +19,7 @@ from harness.history.files import history_directory
 from harness.history.readers import inspect, join_files
 
 FOREIGN = (".edn", ".json", ".jsonl")
+ZIPPED = ".gz"
 OWN = ".parquet"
 
 
@@ -44,9 +45,10 @@ def source_at(path: Path) -> Source:
         return Source(path, Form.RUN)
     if path.suffix == OWN:
         return Source(path, Form.FILE)
-    if path.suffix in FOREIGN:
+    if _is_foreign(path):
         return Source(path, Form.FOREIGN)
-    raise HistoryError(f"{path} is no history: a run's folder, a {OWN} file of one, or a foreign one ({', '.join(FOREIGN)})")
+    foreign = f"{', '.join(FOREIGN)}, also with {ZIPPED}"
+    raise HistoryError(f"{path} is no history: a run's folder, a {OWN} file of one, or a foreign one ({foreign})")
 
 
 def sources_in(folder: Path) -> list[Source]:
@@ -56,7 +58,7 @@ def sources_in(folder: Path) -> list[Source]:
     found = [Source(path, Form.FILE if path.suffix == OWN else Form.FOREIGN) for path in folder.iterdir() if _is_file_of_one(path)]
     found += [Source(path, Form.RUN) for path in folder.iterdir() if path.is_dir() and history_directory(path).is_dir()]
     if not found:
-        raise HistoryError(f"there is no history in {folder}: neither a run's folder nor a file ({', '.join((OWN, *FOREIGN))})")
+        raise HistoryError(f"there is no history in {folder}: neither a run's folder nor a file ({', '.join((OWN, *FOREIGN, ZIPPED))})")
     return sorted(found, key=lambda source: source.path.name)
 
 
@@ -87,4 +89,8 @@ def _imported(source: Source, stack: ExitStack) -> Material:
 
 
 def _is_file_of_one(path: Path) -> bool:
-    return path.is_file() and path.suffix in (OWN, *FOREIGN)
+    return path.is_file() and (path.suffix == OWN or _is_foreign(path))
+
+
+def _is_foreign(path: Path) -> bool:
+    return Path(path.name.removesuffix(ZIPPED)).suffix in FOREIGN

@@ -36,7 +36,7 @@ from broker_impl.replication.replica import Replica
 from broker_impl.replication.replicas import Replicas, log_config
 from broker_impl.replication.upkeep import Upkeep
 from broker_impl.session import Deposed, Session
-from broker_impl.storage.log import LogConfig
+from broker_impl.storage.log import Log, LogConfig
 from broker_impl.storage.log_directory import LogDirectory
 
 METADATA_DIRECTORY = "quorum"
@@ -55,7 +55,7 @@ class Broker:
         self.quorum = self._make_quorum()
         self.replicas = self._make_replicas()
         self.services = Services(loop, config, machine, self.quorum, self.replicas)
-        self.session = Session(self.services, self._directory.clean_epoch)
+        self.session = Session(self.services, self._directory.clean_epoch, self._directory.log_ends)
         self.upkeep = Upkeep(loop, config, machine, self._directory, self.replicas)
         self.replicas.remove_later = self.upkeep.remove_later
         self.dispatcher = Dispatcher(self.services, PeerApi(self.services, self.peers))
@@ -109,16 +109,16 @@ class Broker:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         threads = self._machine.threads
-        closed = await asyncio.gather(*(threads.run(self._close_log, replica) for replica in self.replicas))
+        closed = await asyncio.gather(*(threads.run(self._close_log, log) for log in self._directory.logs()))
         await threads.run(self._mark, all(closed))
         threads.close()
 
-    def _close_log(self, replica: Replica) -> bool:
+    def _close_log(self, log: Log) -> bool:
         """Whether everything it holds is on the disk. Blocking, a few syncs a log: the logs are closed side by side."""
         try:
-            replica.log.close()
+            log.close()
         except OSError as problem:
-            self._machine.journal.error("log-offline", topic=replica.topic, part=replica.index, why=str(problem))
+            self._machine.journal.error("log-offline", topic=log.topic, part=log.partition, why=str(problem))
             return False
         return True
 
@@ -203,7 +203,7 @@ class Broker:
             for broker in new.brokers.values():
                 if broker.id != self.config.node_id:
                     self.peers.learn(broker.id, Address(broker.host, broker.port))
-        self.replicas.apply(old, new)
+        self.replicas.apply(new)
         if self.replicas.broker_epoch >= 0 or not self.config.is_broker:
             self.services.caught_up.set()
 

@@ -1,12 +1,17 @@
 """Modules loaded before the broker starts, which may replace its public functions (`--plugin FILE`).
 
 A plugin defines `install()` and calls `replace("package.module:Class.method", new)` there. What is to be replaced must
-exist: a plugin written for another version of the broker is an error, never a broker that runs unchanged.
+exist and be called as its replacement can be: a plugin written for another version of the broker is an error, never a broker
+that runs unchanged.
 """
 
 import importlib
 import importlib.util
+from collections.abc import Callable
+from inspect import Parameter, signature
 from typing import Any
+
+_originals: dict[str, Any] = {}
 
 
 class PluginError(Exception):
@@ -41,5 +46,18 @@ def replace(target: str, new: Any) -> Any:
         old = getattr(owner, name)
     except (ImportError, AttributeError, ValueError) as problem:
         raise PluginError(f"there is no {target} to replace: {problem}") from None
+    original = _originals.setdefault(target, old)
+    if callable(original) and callable(new):
+        _check_call(target, original, new)
     setattr(owner, name, new)
     return old
+
+
+def _check_call(target: str, original: Callable[..., Any], new: Callable[..., Any]) -> None:
+    parameters = signature(original).parameters.values()
+    named = {each.name: None for each in parameters if each.kind is Parameter.KEYWORD_ONLY}
+    in_order = [None for each in parameters if each.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
+    try:
+        signature(new).bind(*in_order, **named)
+    except TypeError as problem:
+        raise PluginError(f"{target} is called with {signature(original)}, which its replacement does not take: {problem}") from None

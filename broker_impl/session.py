@@ -6,6 +6,7 @@ when a heartbeat was *sent*. A broker past its lease refuses to lead: someone el
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 
 from broker_impl.api.services import Services
 from broker_impl.machine import randomness
@@ -29,9 +30,11 @@ class _Superseded(Exception):
 
 
 class Session:
-    def __init__(self, services: Services, clean_epoch: int | None) -> None:
+    def __init__(self, services: Services, clean_epoch: int | None, log_ends: Callable[[], list[tuple[bytes, int, int, int]]]) -> None:
+        """`log_ends`: topic id, partition, last epoch and end of every log there is."""
         self._services = services
         self._clean_epoch = clean_epoch
+        self._log_ends = log_ends
         self._interval_s = services.config.heartbeat_interval_ms / 1000
         self._lease_s = services.config.session_timeout_ms / 1000 - self._interval_s
         self._leaving = False
@@ -93,7 +96,13 @@ class Session:
     async def _register(self) -> None:
         config = self._services.config
         command = RegisterBroker(
-            config.node_id, self._services.replicas.incarnation, config.address.host, config.address.port, config.rack, self._clean_epoch
+            config.node_id,
+            self._services.replicas.incarnation,
+            config.address.host,
+            config.address.port,
+            config.rack,
+            self._clean_epoch,
+            self._log_ends(),
         )
         while True:
             try:

@@ -219,9 +219,10 @@ def _instead(word: str, allowed: Sequence[str]) -> str:
     return (f"did you mean `{nearest[0]}`? " if nearest else "") + f"allowed: {', '.join(allowed)}"
 
 
-_ANYONE = ("one", "minority", "majority", "all", "random", "leader", "leaders", "followers", "controller")
+_ANYONE = ("one", "minority", "majority", "all", "random", "leader", "leaders", "follower", "followers", "controller")
 _OF_ONE = ("one", "leader", "controller")
-_KILLED = ("one", "minority", "random", "leader", "followers", "controller", "majority", "all")
+_LOST = ("all", "sent", "received")
+_KILLED = ("one", "minority", "random", "leader", "follower", "followers", "controller", "majority", "all")
 _OFFSET = Number("offset", "how far the clock is put off", "s", 0.011, 288.0, signed=True)
 
 _TABLE = (
@@ -240,13 +241,18 @@ _TABLE = (
                 "one-way",
                 "the target and the others hear each other in one direction only",
                 (*_OF_ONE, "minority", "followers"),
-                (Choice("lost", "which packets of the target are lost: those it sends, or those it is sent", ("sent", "received")),),
+                (Choice("lost", "which packets of the target are lost: those it sends, or those it is sent", _LOST[1:]),),
                 least_nodes=2,
             ),
             Variant(
                 "leader-from-isr", "the leader of one partition is cut from the other replicas", ("leader", "controller"), least_nodes=2
             ),
-            Variant("clients-from-leader", "the clients are cut from the target", ("leader", "leaders", "one", "controller")),
+            Variant(
+                "clients-from-leader",
+                "the clients are cut from the target",
+                ("leader", "leaders", "one", "controller"),
+                (Choice("lost", "which packets of the target are lost: all, those it sends, or those it is sent", _LOST, "all"),),
+            ),
         ),
     ),
     FaultKind(

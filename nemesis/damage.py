@@ -34,11 +34,12 @@ print(json.dumps(found))
 """
 )
 
+# `look` changes nothing; what is written is how many logs have something to tear.
 _TEAR = (
     _FIND
     + """
 import random
-how, most, seed = sys.argv[2], int(sys.argv[3]), sys.argv[4]
+how, most, seed, torn = sys.argv[2], int(sys.argv[3]), sys.argv[4], 0
 try:
     lines = [line.split() for line in open(f"{data}/recovery-point-offset-checkpoint").read().splitlines()[2:]]
     flushed = {f"{topic}-{part}": int(offset) for topic, part, offset in lines}
@@ -59,13 +60,15 @@ for folder in folders:
                 break
             floor += 12 + length
         count = min(most, len(content) - floor)
+        torn += count > 0
         if count <= 0:
             continue
         if how == "cut":
             file.truncate(len(content) - count)
-        else:
+        elif how == "garble":
             file.seek(len(content) - count)
             file.write(randomness.randbytes(count))
+print(torn)
 """
 )
 
@@ -94,6 +97,11 @@ def inspect(node: Node, data: str) -> Files:
 def tear_tails(node: Node, data: str, how: str, most: int, seed: str) -> None:
     """Of the last segment of each log, so many bytes at most, `cut` or `garble`."""
     _run(node, _TEAR, data, how, most, seed)
+
+
+def has_tail(node: Node, data: str) -> bool:
+    """Whether a log has anything behind its last flush. A broker at work may take a file away under our eyes: then it is not known."""
+    return int(run_program(node, _TEAR, data, "look", 1, "", timeout=60.0) or 0) > 0
 
 
 def delete_indexes(node: Node, data: str, endings: tuple[str, ...]) -> None:

@@ -19,7 +19,7 @@ from nemesis.targets import ClusterView
 from nemesis.world import World
 
 PROOF_TIMEOUT = 30.0
-_POLL = 0.1
+_POLL = 0.2
 
 
 @dataclass(frozen=True, slots=True)

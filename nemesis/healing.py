@@ -15,7 +15,10 @@ CLOCK_SLACK = 0.005
 
 
 def await_healed(world: World, kinds: Collection[str], timeout: float) -> list[str]:
-    """What is still wrong when nothing is or time is up. `kinds`: the faults that took place, so that only what they touch is asked."""
+    """What is still wrong when nothing is or time is up. `kinds`: the faults that took place, so that only what they touch is asked.
+
+    Every question is a program on a node: while one thing is wrong the next is not looked at, so that those who recover have the machine.
+    """
     found: list[str] = []
 
     def whole() -> bool:
@@ -30,14 +33,22 @@ def await_healed(world: World, kinds: Collection[str], timeout: float) -> list[s
 
 
 def wounds(world: World, kinds: Collection[str]) -> list[str]:
-    found = [f"the broker on {name} does not serve" for name in world.names if not world.system.is_up(name)]
-    stopped = {name for name in world.names if (seen := world.system.find_process(name)) is not None and seen.state == "T"}
-    found += [f"the broker on {name} is stopped" for name in sorted(stopped)]
-    if "partition" in kinds:
-        found += _cuts(world)
-    if "clock" in kinds:
-        found += [f"the clock of the broker on {name} is not right" for name in world.names if not _clock_is_right(world, name)]
+    """Of one sort: the first that is found."""
+    found = _stopped(world) or _silent(world)
+    if not found and "partition" in kinds:
+        found = _cuts(world)
+    if not found and "clock" in kinds:
+        found = [f"the clock of the broker on {name} is not right" for name in world.names if not _clock_is_right(world, name)]
     return found
+
+
+def _silent(world: World) -> list[str]:
+    return [f"the broker on {name} does not serve" for name in world.names if not world.system.is_up(name)]
+
+
+def _stopped(world: World) -> list[str]:
+    seen = {name: world.system.find_process(name) for name in world.names}
+    return [f"the broker on {name} is stopped" for name, process in seen.items() if process is not None and process.state == "T"]
 
 
 def _cuts(world: World) -> list[str]:

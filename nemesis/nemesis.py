@@ -32,7 +32,7 @@ from nemesis.torn_tail import TornTail
 from nemesis.world import World
 
 PROVEN, COVERED, UNPROVEN = "proven", "covered by another fault", "unproven"
-_FROM_METADATA = ("leader", "leaders", "followers", "controller")
+_FROM_METADATA = ("leader", "leaders", "follower", "followers", "controller")
 _LOOK_AGAIN = 0.3
 
 _KINDS: Mapping[tuple[str, str], Callable[[Strike], Fault]] = {

@@ -79,7 +79,7 @@ def judge(pair: Heard, cuts: Collection[Cut], others: Collection[Cut] = ()) -> s
 
 
 def shape(
-    variant: str, nodes: Sequence[str], targets: Sequence[str], client: str, lost: str = "sent", partition: PartitionView | None = None
+    variant: str, nodes: Sequence[str], targets: Sequence[str], client: str, lost: str = "all", partition: PartitionView | None = None
 ) -> frozenset[Cut]:
     """Who drops whose packets."""
     others = [node for node in nodes if node not in targets]
@@ -92,14 +92,19 @@ def shape(
             half = len(others) // 2
             return _both_ways(others[:half], others[half:])
         case "one-way":
-            sent = frozenset((other, target) for other in others for target in targets)
-            return sent if lost == "sent" else frozenset((target, other) for other, target in sent)
+            return _one_way(targets, others, lost)
         case "leader-from-isr":
             assert partition is not None and partition.leader is not None
             return _both_ways([partition.leader], partition.followers)
         case "clients-from-leader":
-            return _both_ways(targets, [client])
+            return _both_ways(targets, [client]) if lost == "all" else _one_way(targets, [client], lost)
     raise AssertionError(f"there is no partition in the form {variant}")
+
+
+def _one_way(some: Sequence[str], others: Sequence[str], lost: str) -> frozenset[Cut]:
+    """Of `some` what they send is lost, or what they are sent."""
+    pairs = ((one, other) for one in some for other in others)
+    return frozenset((other, one) if lost == "sent" else (one, other) for one, other in pairs)
 
 
 def _both_ways(some: Sequence[str], others: Sequence[str]) -> frozenset[Cut]:
@@ -124,4 +129,4 @@ def _named(cuts: Collection[Cut]) -> list[str]:
 
 
 def _lost(strike: Strike) -> str:
-    return str(strike.planned.parameters.get("lost", "sent"))
+    return str(strike.planned.parameters.get("lost", "all"))

@@ -1,7 +1,8 @@
 """Stop: SIGTERM to brokers, which may end in order. They are started again when the fault ends.
 
-A broker that does not end by itself before the fault does is killed, so that it can be started again; then nothing was proven, unless
-another fault had paused it: a stopped process does not see the signal.
+A broker that does not end by itself in time is killed, so that it can be started again; then nothing was proven, unless another fault
+had paused it: a stopped process does not see the signal. In time is half a minute, also where the strike came late and has less left:
+how long an orderly end takes is the broker's to say.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from nemesis.away import Away
 from nemesis.fault import Evidence, Strike
 
-_PATIENCE = 15.0
+_PATIENCE = 30.0
 
 
 class Stop(Away):
@@ -18,7 +19,7 @@ class Stop(Away):
         self._stubborn: list[str] = []
 
     def end(self, node: str) -> None:
-        if not self.world.system.stop_node(node, min(max(self.strike.left(), 1.0), _PATIENCE)):
+        if not self.world.system.stop_node(node, _PATIENCE):
             self._stubborn.append(node)
             self._covering = tuple(sorted({*self._covering, *self.world.paused.others([node], self.strike.id)}))
             self.world.system.kill_node(node)

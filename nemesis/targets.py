@@ -20,6 +20,7 @@ ROLES: Mapping[str, str] = {
     "random": "any number of nodes from one to all, drawn",
     "leader": "the leader of one partition under test, drawn",
     "leaders": "every node that leads a partition under test",
+    "follower": "one replica of a partition under test but its leader, both drawn",
     "followers": "the replicas of one partition under test but its leader, drawn",
     "controller": "the active controller",
 }
@@ -130,7 +131,9 @@ def _chosen(selector: Selector, rng: random.Random, view: ClusterView) -> Sequen
         case "leader":
             return _of_one_partition(rng, view, lambda partition: [partition.leader] if partition.leader is not None else [])
         case "followers":
-            return _of_one_partition(rng, view, lambda partition: partition.followers if partition.leader is not None else [])
+            return _of_one_partition(rng, view, _followers)
+        case "follower":
+            return _one_that_lives(rng, view, _of_one_partition(rng, view, _followers))
         case "controller":
             return [view.controller] if view.controller is not None else []
     return _drawn(rng, view, _how_many(selector.role, rng, len(view.nodes)))
@@ -151,6 +154,15 @@ def _drawn(rng: random.Random, view: ClusterView, count: int) -> list[str]:
     up = [node for node in view.nodes if node in view.up]
     down = [node for node in view.nodes if node not in view.up]
     return [*rng.sample(up, len(up)), *rng.sample(down, len(down))][:count]
+
+
+def _followers(partition: PartitionView) -> Sequence[str]:
+    return partition.followers if partition.leader is not None else []
+
+
+def _one_that_lives(rng: random.Random, view: ClusterView, nodes: Sequence[str]) -> list[str]:
+    living = [node for node in nodes if node in view.up]
+    return [rng.choice(living or nodes)] if nodes else []
 
 
 def _of_one_partition(rng: random.Random, view: ClusterView, nodes_of: Callable[[PartitionView], Sequence[str]]) -> Sequence[str]:

@@ -154,13 +154,18 @@ def memory_kb() -> int:
 
 
 def run_worker(plan: WorkerPlan, number: int, commands: Commands, output: TextIO) -> None:
-    run = Path(plan.run)
-    with Recorder(run, number, buckets=plan.buckets) as recorder:
-        session = Session(plan, number, recorder)
-        with StallWatch(run, f"worker-{number}", session.now):
-            worker = Worker(session, output)
-            worker.run(commands)
+    with Recorder(Path(plan.run), number, buckets=plan.buckets) as recorder:
+        worker = drive(plan, number, recorder, commands, output)
     worker.report_end()
+
+
+def drive(plan: WorkerPlan, number: int, recorder: Recorder, commands: Commands, output: TextIO) -> Worker:
+    """Until told to stop; the recorder is the caller's to close."""
+    session = Session(plan, number, recorder)
+    with StallWatch(Path(plan.run), f"worker-{number}", session.now):
+        worker = Worker(session, output)
+        worker.run(commands)
+    return worker
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,6 +11,7 @@ import gzip
 import io
 import json
 import re
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -78,7 +79,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
     try:
         with _open(path) as stream:
             yield stream
-    except gzip.BadGzipFile as problem:
+    except (gzip.BadGzipFile, zlib.error) as problem:
         raise MalformedFile(path, f"cannot be unpacked: {problem}") from None
     except OSError as problem:
         raise MalformedFile(path, f"cannot be read: {problem.strerror or problem}") from None

@@ -172,6 +172,7 @@ def _described(services: Services, partition: PartitionImage) -> DescribeTopicPa
         plain.leader_epoch,
         plain.replica_nodes,
         plain.isr_nodes,
+        list(partition.elr),
         offline_replicas=plain.offline_replicas,
     )
 

@@ -6,7 +6,7 @@ none: if the newcomer leads it again, it does so in a new leader epoch.
 
 A broker that stopped cleanly has on disk all it ever had, and keeps its place in the ISRs. *Unclean* is every other
 start: the epoch in its marker is not the last one registered. Its page cache may be gone, so it leaves every ISR
-in which somebody else remains.
+in which somebody else remains, or whose place somebody else can take (`elections`).
 
 The trap is to unfence too early: a broker that has not yet replayed its own registration does not know which
 partitions it holds.
@@ -39,7 +39,9 @@ def register(image: Image, command: RegisterBroker, offset: int, defaults: Mappi
         return [], Registered(known.epoch)
     clean = known is not None and command.clean_epoch == known.epoch
     registration = BrokerRegistered(command.id, offset, command.incarnation, command.host, command.port, command.rack)
-    moves = elect_everywhere(image, image.live_brokers() - {command.id}, defaults, leaving=None if clean else command.id)
+    ends = {(topic, index): (epoch, end) for topic, index, epoch, end in command.ends}
+    live = image.live_brokers() - {command.id}
+    moves = elect_everywhere(image, live, defaults) if clean else elect_everywhere(image, live, defaults, lost=command.id, ends=ends)
     return [registration, *moves], Registered(offset)
 
 

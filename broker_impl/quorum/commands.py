@@ -13,7 +13,10 @@ import msgspec
 
 
 class RegisterBroker(msgspec.Struct, frozen=True, tag=True):
-    """`clean_epoch` is the broker epoch found in the clean-shutdown marker, None without a marker."""
+    """`clean_epoch` is the broker epoch found in the clean-shutdown marker, None without a marker.
+
+    `ends`: topic id, partition, last leader epoch and end of each log it has, which matter after an unclean stop.
+    """
 
     id: int
     incarnation: str
@@ -21,6 +24,7 @@ class RegisterBroker(msgspec.Struct, frozen=True, tag=True):
     port: int
     rack: str | None = None
     clean_epoch: int | None = None
+    ends: list[tuple[bytes, int, int, int]] = []
 
 
 class Registered(msgspec.Struct, frozen=True, tag=True):

@@ -3,15 +3,17 @@
 Each resource changes whole or not at all. The outcome is checked, not the edit: an append to a list may make a value
 that the list must not have. An edit that changes nothing leaves no record.
 
-The trap: allowing unclean elections is itself an event, as partitions that wait for their last ISR member need not
-wait any longer.
+Two traps. Allowing unclean elections is itself an event, as partitions that wait for their last ISR member need not
+wait any longer. And a leader that has not heard yet that more replicas must be in sync would go on acknowledging with fewer, while
+who left its ISR counts as eligible: so its partitions get a new epoch, and no ISR change of such a leader is accepted.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from broker_impl.protocol.errors import BrokerError, ErrorCode
 from broker_impl.quorum.commands import AlterConfigs, AlterConfigsReply, ConfigEdit, ConfigOperation, ConfigResourceEdits, ConfigResult
-from broker_impl.quorum.elections import elect_everywhere
+from broker_impl.quorum.elections import change_record, elect_everywhere
 from broker_impl.quorum.image import Image
 from broker_impl.quorum.records import ConfigChanged, Record
 from broker_impl.quorum.topic_configs import (
@@ -21,8 +23,10 @@ from broker_impl.quorum.topic_configs import (
     InvalidTopicConfig,
     TopicConfig,
     Value,
+    min_insync,
     parse,
     parse_broker,
+    parse_one_broker,
 )
 
 
@@ -41,6 +45,7 @@ def alter_configs(image: Image, command: AlterConfigs, defaults: Mapping[str, st
         seen.add((resource.kind, resource.name))
     if command.validate_only or not records:
         return [], AlterConfigsReply(results)
+    records += _renewals(image, image.with_records(records), defaults)
     altered = image.with_records(records)
     return [*records, *elect_everywhere(altered, altered.live_brokers(), defaults)], AlterConfigsReply(results)
 
@@ -54,6 +59,14 @@ def check_topic_configs(configs: Mapping[str, str | None]) -> dict[str, str]:
         parse(key, value)
         checked[key] = value
     return checked
+
+
+def _renewals(image: Image, altered: Image, defaults: Mapping[str, str]) -> Iterator[Record]:
+    """A new epoch for each partition of which more replicas must be in sync than before."""
+    for topic in altered.topics.values():
+        if min_insync(altered, topic.name, defaults) > min_insync(image, topic.name, defaults):
+            for partition in topic.partitions.values():
+                yield change_record(topic.id, replace(partition, partition_epoch=partition.partition_epoch + 1))
 
 
 def _alter_one(image: Image, resource: ConfigResourceEdits) -> list[ConfigChanged]:
@@ -81,7 +94,7 @@ def _language(image: Image, resource: ConfigResourceEdits) -> tuple[Mapping[str,
     if resource.kind == "broker":
         if resource.name and resource.name not in map(str, image.brokers):
             raise BrokerError(ErrorCode.INVALID_REQUEST, f"There is no broker '{resource.name}'.")
-        return BROKER_CONFIGS, parse_broker
+        return BROKER_CONFIGS, parse_one_broker if resource.name else parse_broker
     raise BrokerError(ErrorCode.INVALID_REQUEST, f"Resources of kind '{resource.kind}' have no configs.")
 
 

@@ -93,7 +93,7 @@ class Controller:
             case Heartbeat():
                 return brokers.heartbeat(tail, command, settings.topic_defaults)
             case AlterIsr():
-                return partitions.alter_isr(tail, command)
+                return partitions.alter_isr(tail, command, settings.topic_defaults)
             case RegisterBroker():
                 return brokers.register(tail, command, next_offset, settings.topic_defaults)
             case CreateTopics():
@@ -105,7 +105,7 @@ class Controller:
             case AlterConfigs():
                 return configs.alter_configs(tail, command, settings.topic_defaults)
             case ElectLeaders():
-                return partitions.elect_leaders(tail, command)
+                return partitions.elect_leaders(tail, command, settings.topic_defaults)
             case AllocateProducerIds():
                 return producer_ids.allocate(tail, command)
 

@@ -53,7 +53,11 @@ class BrokerImage:
 
 @dataclass(frozen=True, slots=True)
 class PartitionImage:
-    """Invariant: the ISR is never empty, in assignment order and part of the replicas; the leader is in it or -1."""
+    """Invariant: the ISR is never empty, in assignment order and part of the replicas; the leader is in it or -1.
+
+    `elr`: replicas outside the ISR that have every acknowledged record all the same. `recalled`: those that came back from an unclean
+    stop, each with the last epoch and the end of the log it brought (`elections`).
+    """
 
     index: int
     replicas: tuple[int, ...]
@@ -61,6 +65,8 @@ class PartitionImage:
     leader: int
     leader_epoch: int
     partition_epoch: int
+    elr: tuple[int, ...] = ()
+    recalled: tuple[tuple[int, int, int], ...] = ()
 
     @property
     def leaderless(self) -> bool:
@@ -73,6 +79,8 @@ class PartitionImage:
             return f"ISR {self.isr} is not part of the replicas {self.replicas}"
         if self.leader != NO_LEADER and self.leader not in self.isr:
             return f"leader {self.leader} is not in the ISR {self.isr}"
+        if not set(self.elr) <= set(self.replicas) - set(self.isr):
+            return f"eligible {self.elr} are not replicas {self.replicas} outside the ISR {self.isr}"
         return None
 
 
@@ -281,7 +289,16 @@ class _Draft:
         self._put(
             record,
             partitions,
-            PartitionImage(record.index, old.replicas, record.isr, record.leader, record.leader_epoch, record.partition_epoch),
+            PartitionImage(
+                record.index,
+                old.replicas,
+                record.isr,
+                record.leader,
+                record.leader_epoch,
+                record.partition_epoch,
+                record.elr,
+                record.recalled,
+            ),
         )
 
     def _put(self, record: PartitionCreated | PartitionChanged, partitions: dict[int, PartitionImage], partition: PartitionImage) -> None:

@@ -22,12 +22,13 @@ from broker_impl.quorum.commands import (
     IsrChange,
     IsrResult,
 )
-from broker_impl.quorum.elections import change_record, elect, elect_preferred, with_state
+from broker_impl.quorum.elections import change_record, elect, elect_preferred, outside, with_state
 from broker_impl.quorum.image import Image, PartitionImage
 from broker_impl.quorum.records import PartitionChanged, Record
+from broker_impl.quorum.topic_configs import min_insync
 
 
-def alter_isr(image: Image, command: AlterIsr) -> tuple[list[Record], AlterIsrReply]:
+def alter_isr(image: Image, command: AlterIsr, defaults: Mapping[str, str]) -> tuple[list[Record], AlterIsrReply]:
     try:
         require_current(image, command.id, command.epoch)
     except BrokerError as refusal:
@@ -36,7 +37,7 @@ def alter_isr(image: Image, command: AlterIsr) -> tuple[list[Record], AlterIsrRe
     results = []
     changed: dict[tuple[bytes, int], PartitionImage] = {}
     for change in command.changes:
-        result, partition = _alter_one(image, command.id, change, changed)
+        result, partition = _alter_one(image, command.id, change, changed, defaults)
         results.append(result)
         if partition is not None:
             changed[change.topic_id, change.index] = partition
@@ -44,7 +45,7 @@ def alter_isr(image: Image, command: AlterIsr) -> tuple[list[Record], AlterIsrRe
     return records, AlterIsrReply(results)
 
 
-def elect_leaders(image: Image, command: ElectLeaders) -> tuple[list[Record], ElectLeadersReply]:
+def elect_leaders(image: Image, command: ElectLeaders, defaults: Mapping[str, str]) -> tuple[list[Record], ElectLeadersReply]:
     """Preferred elections move leadership home; unclean ones revive a partition whose ISR is gone, at the price of data."""
     everything = command.partitions is None
     all_partitions = ((topic.name, partition.index) for topic, partition in image.all_partitions())
@@ -54,7 +55,7 @@ def elect_leaders(image: Image, command: ElectLeaders) -> tuple[list[Record], El
     results = []
     for name, index in dict.fromkeys(wanted):
         try:
-            records.append(_elect_one(image, name, index, live, unclean=command.unclean))
+            records.append(_elect_one(image, name, index, live, defaults, unclean=command.unclean))
             results.append(ElectionResult(name, index))
         except BrokerError as refusal:
             if not (everything and refusal.code == ErrorCode.ELECTION_NOT_NEEDED):
@@ -62,7 +63,9 @@ def elect_leaders(image: Image, command: ElectLeaders) -> tuple[list[Record], El
     return records, ElectLeadersReply(results)
 
 
-def _elect_one(image: Image, name: str, index: int, live: frozenset[int], *, unclean: bool) -> PartitionChanged:
+def _elect_one(
+    image: Image, name: str, index: int, live: frozenset[int], defaults: Mapping[str, str], *, unclean: bool
+) -> PartitionChanged:
     topic = image.topics.get(name)
     partition = None if topic is None else topic.partitions.get(index)
     if topic is None or partition is None:
@@ -70,7 +73,7 @@ def _elect_one(image: Image, name: str, index: int, live: frozenset[int], *, unc
     needed = partition.leaderless if unclean else partition.leader != partition.replicas[0]
     if not needed:
         raise BrokerError(ErrorCode.ELECTION_NOT_NEEDED, f"{name}-{index} is led by {partition.leader}")
-    elected = elect(partition, live, unclean=True) if unclean else elect_preferred(partition, live)
+    elected = elect(partition, live, min_insync(image, name, defaults), unclean=True) if unclean else elect_preferred(partition, live)
     if elected is partition:
         code = ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE if unclean else ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
         raise BrokerError(code, f"No eligible leader of {name}-{index} is live; replicas {partition.replicas}, ISR {partition.isr}")
@@ -78,7 +81,7 @@ def _elect_one(image: Image, name: str, index: int, live: frozenset[int], *, unc
 
 
 def _alter_one(
-    image: Image, sender: int, change: IsrChange, changed: Mapping[tuple[bytes, int], PartitionImage]
+    image: Image, sender: int, change: IsrChange, changed: Mapping[tuple[bytes, int], PartitionImage], defaults: Mapping[str, str]
 ) -> tuple[IsrResult, PartitionImage | None]:
     """The result, and the partition if it changed."""
     topic = image.topic(change.topic_id)
@@ -91,7 +94,8 @@ def _alter_one(
         _compare(image, sender, change, partition)
     except BrokerError as refusal:
         return _result(partition, refusal.code, refusal.message), None
-    altered = with_state(partition, [broker for broker, _ in change.new_isr], partition.leader)
+    isr = [broker for broker, _ in change.new_isr]
+    altered = with_state(partition, isr, partition.leader, outside(partition, isr, min_insync(image, topic.name, defaults)))
     if altered is partition:
         altered = replace(partition, partition_epoch=partition.partition_epoch + 1)
     return _result(altered), altered

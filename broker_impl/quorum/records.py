@@ -63,12 +63,16 @@ class PartitionCreated(msgspec.Struct, frozen=True, tag=True, array_like=True):
 
 
 class PartitionChanged(msgspec.Struct, frozen=True, tag=True, array_like=True):
+    """`elr`: the eligible leader replicas; `recalled`: broker, last epoch and log end of those that came back uncleanly (`elections`)."""
+
     topic_id: bytes
     index: int
     isr: tuple[int, ...]
     leader: int
     leader_epoch: int
     partition_epoch: int
+    elr: tuple[int, ...] = ()
+    recalled: tuple[tuple[int, int, int], ...] = ()
 
 
 class ConfigChanged(msgspec.Struct, frozen=True, tag=True, array_like=True):

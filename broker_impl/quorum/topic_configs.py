@@ -116,6 +116,13 @@ def parse_broker(name: str, text: str) -> Value:
     return _read(config, name, text)
 
 
+def parse_one_broker(name: str, text: str) -> Value:
+    """Of a single broker. Who is eligible to lead rests on leaders and the controller counting to the same number."""
+    if name == "min.insync.replicas":
+        raise InvalidTopicConfig(f"{name} must be the same on all brokers: set it for the topic, or as the default of all brokers")
+    return parse_broker(name, text)
+
+
 def broker_names() -> dict[str, str]:
     """Broker setting -> the topic setting it is the default of."""
     return {name: config.name for name, config in BROKER_CONFIGS.items()}
@@ -140,6 +147,11 @@ def effective(image: Image, topic: str, defaults: Mapping[str, str], broker: int
 
 def unclean_election_allowed(image: Image, topic: str, defaults: Mapping[str, str]) -> bool:
     return bool(_in_force(TOPIC_CONFIGS["unclean.leader.election.enable"], image, topic, defaults, None))
+
+
+def min_insync(image: Image, topic: str, defaults: Mapping[str, str]) -> int:
+    """As the controller sees it."""
+    return int(_in_force(TOPIC_CONFIGS["min.insync.replicas"], image, topic, defaults, None))
 
 
 def describe(image: Image, topic: str, defaults: Mapping[str, str], broker: int | None = None) -> list[ConfigEntry]:

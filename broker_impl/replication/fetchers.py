@@ -249,11 +249,15 @@ class Fetcher:
             self._delay(replica, OFFLINE_BACKOFF_S)
 
     def _append(self, replica: Replica, fetched: FetchedPartition) -> None:
-        """Who got records goes to the end of the line: the first in it may get a batch larger than the limits."""
+        """Who got records goes to the end of the line: the first in it may get a batch larger than the limits.
+
+        What was stored before the disk was full is flushed like any other: where only flushed data counts, no fetch would follow."""
         now = self._loop.time()
         if isinstance(fetched.records, memoryview) and fetched.records:
-            replica.replicate(fetched.records, now)
-            self._owner.replicated(replica)
+            try:
+                replica.replicate(fetched.records, now)
+            finally:
+                self._owner.replicated(replica)
             self._replicas[replica] = self._replicas.pop(replica)
             self._corrupt.pop(replica, None)
         replica.state.follower_hw(fetched.high_watermark, replica.log.end_offset)

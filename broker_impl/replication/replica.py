@@ -36,10 +36,11 @@ class Replica:
         return appended, self.state.appended(self.log.end_offset, now)
 
     def replicate(self, batches: memoryview, now: float) -> Appended | None:
-        """As a follower: what the leader sent, already numbered."""
-        appended = self.log.append_as_follower(batches)
-        self.state.appended(self.log.end_offset, now)
-        return appended
+        """As a follower: what the leader sent, already numbered. A disk that fills up may end it half-way."""
+        try:
+            return self.log.append_as_follower(batches)
+        finally:
+            self.state.appended(self.log.end_offset, now)
 
     def read_for_consumer(self, offset: int, max_bytes: int, at_least_one: bool) -> LogSlice:
         """Only what is below the high watermark, so that nobody sees a record that a failover may take back."""

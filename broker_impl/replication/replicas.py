@@ -46,7 +46,7 @@ class Replicas:
         self._unclaimed = logs
         self._defaults = defaults
         self._lag_s = lag_s
-        self.image = Image.empty()
+        self.image = self._followed = Image.empty()
         self.live_epochs: dict[int, int] = {}
         self.broker_epoch = -1
         self.lease_until = 0.0
@@ -95,21 +95,21 @@ class Replicas:
 
     # --- following the metadata
 
-    def apply(self, old: Image, new: Image) -> None:
+    def apply(self, new: Image) -> None:
+        """What changed is counted from the last image that counted: one that names another incarnation is passed over.
+
+        Settings come first: a leader whose ISR shrank while more replicas became needed must not commit by the old number."""
         self.image = new
         me = new.brokers.get(self.broker_id)
         if me is None or me.incarnation != self.incarnation:
             return
+        old, self._followed = self._followed, new
         self.live_epochs = {broker.id: broker.epoch for broker in new.brokers.values() if broker.live}
-        first = self.broker_epoch != me.epoch
         self.broker_epoch = self.isr_updates.broker_epoch = me.epoch
-        names = set(new.topics) | set(self._topics) if first else changed_topics(old, new)
-        self._reconcile(names)
-        if first:
-            self._drop_strays()
-        else:
-            self._follow_configs(old, new)
-            self._follow_addresses(old, new)
+        self._follow_configs(old, new)
+        self._reconcile(changed_topics(old, new))
+        self._follow_addresses(old, new)
+        self._drop_strays()
 
     def retry_unmade(self) -> None:
         if self._unmade:
@@ -202,8 +202,9 @@ class Replicas:
         return PartitionSettings(settings.min_insync_replicas, self._lag_s, settings.flush_messages == 1)
 
     def _follow_configs(self, old: Image, new: Image) -> None:
+        """Of topics that are still there: one that is deleted goes by the settings it had."""
         for kind, name in changed_configs(old, new):
-            for topic in [name] if kind == "topic" else list(self._topics):
+            for topic in new.topics.keys() & ({name} if kind == "topic" else self._topics.keys()):
                 settings = topic_configs.effective(new, topic, self._defaults, self.broker_id)
                 for replica in self._topics.get(topic, {}).values():
                     replica.log.config = log_config(settings)

@@ -25,6 +25,7 @@ class Upkeep:
         self._ticked: float | None = None
         self._unflushed_since: dict[Replica, float] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._writing: asyncio.Future[None] | None = None
         self._doomed: dict[str, asyncio.TimerHandle] = {}
 
     def start(self) -> None:
@@ -37,9 +38,12 @@ class Upkeep:
         self._tasks = [self._loop.create_task(self._repeat(seconds, work)) for seconds, work in every]
 
     async def close(self) -> None:
+        """A checkpoint that is being written is waited for: its thread cannot be stopped, and must not meet the last one."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._writing is not None:
+            await asyncio.wait([self._writing])
         for handle in self._doomed.values():
             handle.cancel()
 
@@ -96,7 +100,8 @@ class Upkeep:
 
     async def _checkpoint(self) -> None:
         watermarks = {(replica.topic, replica.index): replica.state.high_watermark for replica in self._replicas}
-        await self._machine.threads.run(self._directory.checkpoint, watermarks)
+        self._writing = asyncio.ensure_future(self._machine.threads.run(self._directory.checkpoint, watermarks))
+        await asyncio.shield(self._writing)
 
     async def _retire(self) -> None:
         wall_ms = self._machine.wall_ms()

@@ -90,6 +90,10 @@ class LogDirectory:
                 self._load(name, f"{self.path}/{entry.name}", config_for(name[0]), wall_ms)
         return dict(self._logs)
 
+    def log_ends(self) -> list[tuple[bytes, int, int, int]]:
+        """Topic id, partition, last epoch and end of each log."""
+        return [(log.topic_id, partition, log.latest_epoch(), log.end_offset) for (_, partition), log in self._logs.items()]
+
     def create(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> Log:
         """An empty log. Raises OSError and leaves nothing behind where the disk is full."""
         name, directory = (topic, partition), f"{self.path}/{topic}-{partition}"
@@ -112,6 +116,7 @@ class LogDirectory:
     def delete(self, topic: str, partition: int) -> str:
         """Out of sight at once; returns the path to remove later."""
         log = self._logs.pop((topic, partition))
+        self.high_watermarks.pop((topic, partition), None)
         log.abandon("the partition was deleted")
         identity = uuid.UUID(int=self._random.getrandbits(128), version=4)
         suffix = f"-{partition}.{identity.hex}{_TO_DELETE}"
@@ -124,10 +129,16 @@ class LogDirectory:
         found, self._leftovers = self._leftovers, []
         return found
 
+    def logs(self) -> list[Log]:
+        """All of them, also those that nobody uses yet."""
+        return list(self._logs.values())
+
     def checkpoint(self, high_watermarks: Mapping[Name, int]) -> None:
-        """Writes down high watermarks, recovery points and start offsets. Blocks."""
+        """Writes down high watermarks, recovery points and start offsets. Blocks. A log that is not among the watermarks, because
+        its broker does not know yet what it holds, keeps the one it was found with."""
         logs = list(self._logs.items())
-        self._checkpoints.high_watermarks.write(high_watermarks)
+        found = {name: watermark for name, watermark in self.high_watermarks.items() if name in self._logs}
+        self._checkpoints.high_watermarks.write({**found, **high_watermarks})
         points = {name: min(log.flushed_offset, log.end_offset) for name, log in logs}
         for name, log in logs:
             log.recovery_point_written(points[name], before=True)
@@ -138,7 +149,7 @@ class LogDirectory:
         self._checkpoints.start_offsets.write(starts)
 
     def mark_clean(self, broker_epoch: int) -> None:
-        """Only after every log was closed and `checkpoint` was called. Blocks."""
+        """Only after each of `logs` was closed and `checkpoint` was called. Blocks."""
         marker = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
         self._disk.write_atomically(f"{self.path}/{_MARKER}", marker.encode())
 

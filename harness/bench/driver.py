@@ -19,7 +19,7 @@ from typing import Any
 
 from harness.bench.raw_driver import RawTask
 from harness.errors import EnvironmentFault
-from harness.systems.process import tied_to_this_process
+from harness.nodes.tied import tied_to_this_process
 
 SOURCE = Path(__file__).with_name("driver.c")
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,6 +18,8 @@ SUITES = {
     "scaling": "1 to 1,000 partitions, 1 to 16 clients",
     "FILE.toml": "a suite of your own, like those in harness/bench/suites",
     "compare": "two results: what changed, and whether it is more than noise",
+    "faults": "each acks setting while brokers are killed, paused and cut off: dips, latency, messages lost",
+    "load": "load in a shape over time (step, spike, ramp), by Locust",
     "micro": "one cluster on this machine: produce, fetch, latency, time to a new leader",
     "analysis": "checking a history: ours, DuckDB, a Python loop and merely reading, on the same rows",
     "recorder": "recording a history: rows a second, bytes a row, without a broker",
@@ -33,7 +35,7 @@ def main(argv: Sequence[str]) -> int:
         print("\n./highwater bench SUITE --help tells more; without a suite it is quick.")
         return DONE
     suite, *rest = argv
-    own = {"micro": _micro, "analysis": _analysis, "recorder": _recorder}
+    own = {"faults": _faults, "load": _load, "micro": _micro, "analysis": _analysis, "recorder": _recorder}
     if suite in own:
         return own[suite](rest)
     if suite not in SUITES and not suite.endswith(".toml"):
@@ -41,6 +43,18 @@ def main(argv: Sequence[str]) -> int:
     from harness.cli import bench_suite
 
     return bench_suite.compare(rest) if suite == "compare" else bench_suite.run(suite, rest)
+
+
+def _faults(argv: Sequence[str]) -> int:
+    from harness.cli.bench_faults import main as faults
+
+    return faults(argv)
+
+
+def _load(argv: Sequence[str]) -> int:
+    from harness.cli.bench_load import main as load
+
+    return load(argv)
 
 
 def _micro(argv: Sequence[str]) -> int:

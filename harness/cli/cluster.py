@@ -24,9 +24,10 @@ from harness.cli.cluster_logs import print_logs
 from harness.cli.table import format_table
 from harness.cli.terminations import terminations_as_interrupts
 from harness.errors import DONE, ENVIRONMENT, EnvironmentFault, UserMistake
+from harness.nodes.namespaces import NamespaceNodes
 from harness.systems.cluster_plan import MAX_NODES
 from harness.systems.local_cluster import LocalCluster
-from harness.systems.node_cluster import NodeCluster
+from harness.systems.node_cluster import KINDS, NodeCluster
 
 DEFAULT_DATA = Path("highwater-data")
 DEFAULT_NODES = 3
@@ -40,10 +41,14 @@ def main(argv: Sequence[str]) -> int:
 
 
 def up(arguments: argparse.Namespace, data: Path) -> int:
-    if arguments.nodes_kind == "namespaces" or NodeCluster.lies_in(data):
-        if arguments.port is not None or arguments.nodes_kind == "local":
-            raise UserMistake(f"a cluster on namespaces has ports of its own, and {data} cannot hold one of the kind local, too")
-        return node_cluster.up(data, arguments.nodes, detached=arguments.detach)
+    before = NodeCluster.kind_in(data) or ("local" if (data / "cluster.json").exists() else None)
+    kind = arguments.nodes_kind or before or "local"
+    if before not in (None, kind):
+        raise UserMistake(f"{data} holds a cluster of the kind {before}, and none of the kind {kind}; choose another --data")
+    if kind != "local":
+        if arguments.port is not None:
+            raise UserMistake("brokers on nodes have ports of their own; leave out --port")
+        return node_cluster.up(data, kind, arguments.nodes, detached=arguments.detach)
     cluster = _same_or_new(arguments, data)
     with terminations_as_interrupts():
         try:
@@ -67,11 +72,14 @@ def execute(arguments: argparse.Namespace, data: Path) -> int:
     words = arguments.words[1:] if arguments.words[:1] == ["--"] else arguments.words
     if not words:
         raise UserMistake("what is to be run? `./highwater cluster exec -- COMMAND`")
-    return NodeCluster.open(data).nodes.client.execute(words, os.getcwd())
+    cluster = NodeCluster.open(data)
+    if not isinstance(cluster.nodes, NamespaceNodes):
+        raise UserMistake(f"the nodes of the cluster in {data} are containers: {node_cluster.reached(cluster, data)}")
+    return cluster.nodes.client.execute(words, os.getcwd())
 
 
 def down(arguments: argparse.Namespace, data: Path) -> int:
-    if NodeCluster.lies_in(data):
+    if NodeCluster.kind_in(data):
         return node_cluster.down(data)
     cluster = LocalCluster.open(data)
     if not any(cluster.alive(node) for node in cluster.ids):
@@ -81,7 +89,7 @@ def down(arguments: argparse.Namespace, data: Path) -> int:
 
 
 def status(arguments: argparse.Namespace, data: Path) -> int:
-    if NodeCluster.lies_in(data):
+    if NodeCluster.kind_in(data):
         return node_cluster.status(data, as_json=arguments.json)
     cluster = LocalCluster.open(data)
     found = _status(cluster)
@@ -127,7 +135,7 @@ def elect(arguments: argparse.Namespace, data: Path) -> int:
 
 
 def logs(arguments: argparse.Namespace, data: Path) -> int:
-    _refuse_nodes(data, f"they lie in {data}/n1/broker.log and so on")
+    _refuse_nodes(data, f"they lie in {data}/n1/broker.log and so on, in a container in /var/lib/highwater/n1/broker.log")
     cluster = LocalCluster.open(data)
     nodes = cluster.ids if arguments.node is None else [arguments.node]
     if nodes[0] not in cluster.ids:
@@ -193,7 +201,7 @@ def _status(cluster: LocalCluster) -> dict[str, Any]:
 
 @contextmanager
 def _admin(data: Path) -> Iterator[Any]:
-    _refuse_nodes(data, "its brokers are reached from inside only, with `./highwater cluster exec -- COMMAND`")
+    _refuse_nodes(data, "its brokers are reached from inside only: `./highwater cluster exec -- COMMAND`, or `docker exec`")
     cluster = LocalCluster.open(data)
     bootstrap = _living_bootstrap(cluster)
     if not bootstrap:
@@ -205,8 +213,8 @@ def _admin(data: Path) -> Iterator[Any]:
 
 
 def _refuse_nodes(data: Path, instead: str) -> None:
-    if NodeCluster.lies_in(data):
-        raise UserMistake(f"the cluster in {data} is one of namespaces: {instead}")
+    if kind := NodeCluster.kind_in(data):
+        raise UserMistake(f"the cluster in {data} is one of the kind {kind}: {instead}")
 
 
 def _living_bootstrap(cluster: LocalCluster) -> str:
@@ -246,8 +254,8 @@ def _parser() -> Parser:
     upward.add_argument("--detach", action="store_true", help="return once the cluster is ready, and leave it running")
     upward.add_argument(
         "--nodes-kind",
-        choices=("local", "namespaces"),
-        help="local: ports of this machine's loopback (the default); namespaces: nodes with addresses of their own, for `fault` and `exec`",
+        choices=("local", *KINDS),
+        help="local: ports of this machine's loopback (the default); namespaces, docker: nodes with addresses of their own, for `fault`",
     )
     add("down", "stop the cluster", down)
     inside = add("exec", "run a command beside a cluster of namespaces, from where its brokers can be reached", execute)

@@ -1,4 +1,4 @@
-"""`./highwater fault`: one fault by hand, on a cluster of namespaces that runs: struck, proven, healed, proven healed.
+"""`./highwater fault`: one fault by hand, on a cluster on nodes that runs: struck, proven, healed, proven healed.
 
 The same nemesis as in a run carries it out, so whoever tries one here sees exactly what a run would do. Ctrl-C heals.
 """
@@ -89,7 +89,7 @@ def _seconds(text: str) -> float:
 def _parser() -> Parser:
     parser = Parser(
         prog="highwater fault",
-        description="Strike a cluster that `cluster up --nodes-kind namespaces` started: one fault, proven, and healed again.",
+        description="Strike a cluster that `cluster up --nodes-kind namespaces|docker` started: one fault, proven, and healed again.",
     )
     parser.add_argument("fault", metavar="KIND[:VARIANT][/PARAMETER=VALUE]...", help="`./highwater faults` lists them")
     parser.add_argument("--target", metavar="ROLE", help="whom: a role or names of nodes (default: the fault's own)")

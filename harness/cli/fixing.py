@@ -1,6 +1,7 @@
 """`doctor --fix` and `doctor --undo`: what the tests need of this machine beyond the lock file, and back.
 
-That is a Docker engine that answers and the image of a node, so that containers and SSH hosts can be tested; namespaces need nothing.
+That is a Docker engine that answers and the image of a node, so that containers and SSH hosts can be tested, and the programs that judge
+what we make: a browser for reports, systemd's own judgement of our timer. Namespaces need nothing.
 Each step is said before it is done and left out where it is not needed, so a second call has nothing to do. Packages and images stay
 when all is undone: they are slow to make and do nothing by themselves.
 """
@@ -19,14 +20,23 @@ from harness.errors import EnvironmentFault
 from harness.nodes import docker_engine, docker_nodes, node_image
 
 _DEBOOTSTRAP = ("debootstrap", "debian-archive-keyring")
+_JUDGES = {"chromium": "chromium", "systemd-analyze": "systemd"}
+"""Programs that tests ask for a judgement, and the Debian packages that have them."""
 
 
 def fix(folder: Path = docker_engine.FOLDER) -> None:
     if _is_ready():
-        _say("nothing to fix: a Docker engine answers and has the image of a node")
+        _say(f"nothing to fix: a Docker engine answers and has the image of a node; {' and '.join(_JUDGES)} are there")
         return
-    _require_root("--fix", "a Docker engine is installed where there is none, started where none answers, and given the image of a node")
+    _require_root(
+        "--fix",
+        "a Docker engine is installed where there is none, started where none answers, and given the image of a node; "
+        f"{' and '.join(_JUDGES)} are installed where they are missing",
+    )
     with _alone(folder):
+        for package in _missing_judges():
+            _say(f"installing {package} (apt-get)")
+            packages.install([package])
         if docker_nodes.available() is not None:
             _ensure_engine(folder)
         engine = docker_nodes.connect_engine()
@@ -65,8 +75,12 @@ def _ensure_engine(folder: Path) -> None:
         docker_engine.start_engine(folder)
 
 
+def _missing_judges() -> list[str]:
+    return [package for program, package in _JUDGES.items() if shutil.which(program) is None]
+
+
 def _is_ready() -> bool:
-    if docker_nodes.available() is not None:
+    if _missing_judges() or docker_nodes.available() is not None:
         return False
     engine = docker_nodes.connect_engine()
     try:

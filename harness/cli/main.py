@@ -29,7 +29,7 @@ COMMANDS = {
     "nightly": "the whole matrix within a budget of time; JUnit XML, HTML index, exit code",
     "synth": "a synthetic history with known anomalies, of any size, to try a checker on",
     "scenarios": "what a run can be made of: list them, show one with every setting and its planned faults",
-    "fault": "strike a cluster of namespaces by hand",
+    "fault": "strike a cluster on namespaces or containers by hand",
     "faults": "what can go wrong on purpose: kinds, variants, parameters, targets, proofs",
     "clean": "remove what runs have left whose harness was killed",
     "doctor": "what this machine can do, and how to get the rest",

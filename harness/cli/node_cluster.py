@@ -1,4 +1,4 @@
-"""`./highwater cluster` on namespace nodes: brokers with addresses of their own, which nobody outside can reach and faults can strike.
+"""`./highwater cluster` on namespaces or containers: brokers with addresses of their own, which faults can strike.
 
 Timers are the short ones of runs: whoever takes such a cluster wants to see it fail over, and not to wait for it.
 """
@@ -13,16 +13,17 @@ from pathlib import Path
 from harness.cli.table import format_table
 from harness.cli.terminations import terminations_as_interrupts
 from harness.errors import DONE, ENVIRONMENT
+from harness.nodes.namespaces import NamespaceNodes
 from harness.systems.node_cluster import NodeCluster
 
 
-def up(data: Path, count: int | None, *, detached: bool) -> int:
+def up(data: Path, kind: str, count: int | None, *, detached: bool) -> int:
     from harness.scenarios.broker_settings import with_short_timers
 
     with terminations_as_interrupts():
         cluster: NodeCluster | None = None
         try:
-            cluster = NodeCluster.up(data, count, with_short_timers({}), detached=detached)
+            cluster = NodeCluster.up(data, kind, count, with_short_timers({}), detached=detached)
             _introduce(cluster, data)
             if detached:
                 print(f"detached; `./highwater cluster down --data {data}` stops it")
@@ -38,9 +39,7 @@ def up(data: Path, count: int | None, *, detached: bool) -> int:
 
 
 def down(data: Path) -> int:
-    from harness.nodes.namespaces import NamespaceNodes
-
-    if not NamespaceNodes.running_in(data):
+    if not NodeCluster.running_in(data):
         print(f"the cluster in {data} is not running")
         return DONE
     return _stop(NodeCluster.open(data))
@@ -66,8 +65,14 @@ def status(data: Path, *, as_json: bool) -> int:
 
 def _introduce(cluster: NodeCluster, data: Path) -> None:
     print(f"bootstrap={cluster.system.bootstrap}")
-    print(f"reached from inside: `./highwater cluster exec --data {data} -- COMMAND`")
+    print(f"reached from inside: {reached(cluster, data)}")
     print(f"struck by: `./highwater fault partition --data {data} --target leader --for 10`", flush=True)
+
+
+def reached(cluster: NodeCluster, data: Path) -> str:
+    if isinstance(cluster.nodes, NamespaceNodes):
+        return f"`./highwater cluster exec --data {data} -- COMMAND`"
+    return f"`docker exec -it highwater-{cluster.nodes.run_id}-client COMMAND`, and from this machine"
 
 
 def _stop(cluster: NodeCluster) -> int:

@@ -21,7 +21,7 @@ def main(argv: Sequence[str]) -> int:
     from harness.prove.campaign import prove, succeeded
     from harness.prove.cluster_arm import ClusterArm
     from harness.prove.defects import find_defects
-    from harness.prove.judges import confirmed_on_spark, judge_by_reference
+    from harness.prove.judges import confirm_on_spark, judge_by_reference
     from harness.run.folder import RESULTS
 
     given = _parser().parse_args(argv)
@@ -33,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
     folder = _last(base) if given.resume else base / time.strftime("%Y%m%d-%H%M%S")
     attempts = Attempts(folder)
     seeds = range(1, given.seeds + 1)
-    cluster = ClusterArm(folder / "runs", judge_by_reference, confirmed_on_spark, _say)
+    cluster = ClusterArm(folder / "runs", judge_by_reference, confirm_on_spark, _say)
     try:
         prove(defects, seeds, attempts, cluster, _say)
     finally:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from analysis.verdict import Judged, Verdict
 
@@ -25,6 +26,7 @@ def _body(verdict: Verdict) -> Iterator[str]:
         yield from _anomaly(name, judged)
     if not verdict.anomalies:
         yield "  no anomaly was seen"
+    yield from _service(verdict.metrics.get("faults", ()))
     if verdict.checked_by:
         yield f"  checked by {' and '.join(verdict.checked_by)}"
 
@@ -42,6 +44,18 @@ def _anomaly(name: str, judged: Judged) -> Iterator[str]:
         yield from _wrapped(witness.sentence, "      ")
     if judged.count > WITNESSES:
         yield f"      and {judged.count - min(WITNESSES, len(judged.witnesses)):,} more"
+
+
+def _service(effects: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """How long a fault's end was ahead of the service's return, at worst. What others did meanwhile is not this one's doing."""
+    ended = [effect for effect in effects if effect["recovery"] is not None]
+    undisturbed = [effect for effect in ended if not effect["meanwhile"]]
+    if ended:
+        worst = max(ended, key=lambda effect: float(effect["recovery"]))
+        alone = (
+            f"; at most {max(effect['recovery'] for effect in undisturbed):.1f} s where no other fault came between" if undisturbed else ""
+        )
+        yield f"  service was back at most {worst['recovery']:.1f} s after a fault's end (fault {worst['id']}){alone}"
 
 
 def _report(path: Path) -> Iterator[str]:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
@@ -24,15 +25,19 @@ from harness.history.schema import DEFAULT_BUCKETS, DICTIONARIES, ROWS
 
 Names = Mapping[str, Sequence[str]]
 
+_KEPT_OPEN = 128
+"""Files at a time."""
+
 
 @dataclass(frozen=True, slots=True)
 class HistoryFile:
-    """What the footer of a file says. `row_groups` has the bucket of each row group."""
+    """What the footer of a file says. `row_groups` has the bucket of each row group, `group_rows` how many rows it has."""
 
     path: Path
     rows: int
     buckets: int
     row_groups: tuple[int, ...]
+    group_rows: tuple[int, ...]
     names: Names
 
 
@@ -47,6 +52,9 @@ class History:
     @property
     def rows(self) -> int:
         return sum(file.rows for file in self.files)
+
+    def rows_of(self, bucket: int) -> int:
+        return sum(rows for file in self.files for group, rows in zip(file.row_groups, file.group_rows, strict=True) if group == bucket)
 
     def filled_buckets(self) -> list[int]:
         """Buckets with rows, rising; -1 has the rows without a partition."""
@@ -76,10 +84,10 @@ class History:
 
     def _renumber_column(self, file: HistoryFile, column: str, numbers: pa.ChunkedArray) -> pa.ChunkedArray:
         own, common = file.names[column], self.names[column]
-        bounds = pc.min_max(numbers).as_py()
-        if bounds["max"] is None:
+        if numbers.null_count == len(numbers):
             return numbers
-        if bounds["min"] < 0 or bounds["max"] >= len(own):
+        known = np.concatenate([_numbers_of(chunk) for chunk in numbers.chunks])
+        if known.min() < 0 or known.max() >= len(own):
             raise MalformedFile(file.path, f"column {column} has a word whose name is not in the file")
         if list(own) == list(common[: len(own)]):
             return numbers
@@ -128,7 +136,8 @@ def inspect(path: Path) -> HistoryFile:
     groups = tuple(footer["row_groups"])
     if len(groups) != metadata.num_row_groups or len(set(groups)) != len(groups):
         raise MalformedFile(path, f"has {metadata.num_row_groups} row groups, but its footer tells of {len(groups)} buckets")
-    return HistoryFile(path, metadata.num_rows, footer["buckets"], groups, footer["dictionaries"])
+    group_rows = tuple(metadata.row_group(group).num_rows for group in range(len(groups)))
+    return HistoryFile(path, metadata.num_rows, footer["buckets"], groups, group_rows, footer["dictionaries"])
 
 
 def join_files(files: Sequence[HistoryFile]) -> History:
@@ -148,21 +157,34 @@ def read_bucket(file: HistoryFile, bucket: int, columns: Sequence[str] | None = 
     if bucket not in file.row_groups:
         return _schema_of(columns).empty_table()
     try:
-        with pq.ParquetFile(file.path, metadata=_metadata(file.path), pre_buffer=False) as parquet:
-            return parquet.read_row_group(file.row_groups.index(bucket), columns=columns, use_threads=False).cast(_schema_of(columns))
+        rows = _opened(file.path).read_row_group(file.row_groups.index(bucket), columns=columns, use_threads=False)
+        return _in_form(rows, _schema_of(columns))
     except (pa.ArrowException, OSError, ValueError) as problem:
         raise MalformedFile(file.path, f"bucket {bucket} cannot be read: {_first_line(problem)}") from None
 
 
-def _metadata(path: Path) -> pq.FileMetaData:
-    """Parsed once a process: for every bucket anew it would cost as much as reading the rows."""
+def _in_form(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The columns as asked for and nothing of the file's own metadata. Casting what is right already costs as much as reading it."""
+    if rows.schema.equals(schema):
+        return rows.replace_schema_metadata(None)
+    return rows.select(schema.names).cast(schema)
+
+
+def _numbers_of(words: pa.Array) -> npt.NDArray[np.integer]:
+    """Of a dictionary column, those that are not null."""
+    numbers: npt.NDArray[np.integer] = (words.drop_null() if words.null_count else words).to_numpy()
+    return numbers
+
+
+def _opened(path: Path) -> pq.ParquetFile:
+    """Opened and parsed once a process: for every bucket anew it would cost as much as reading the rows."""
     status = path.stat()
-    return _metadata_of(path, status.st_size, status.st_mtime_ns)
+    return _opened_as(path, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-@lru_cache(maxsize=1024)
-def _metadata_of(path: Path, _size: int, _changed: int) -> pq.FileMetaData:
-    return pq.read_metadata(path)
+@lru_cache(maxsize=_KEPT_OPEN)
+def _opened_as(path: Path, *_version: int) -> pq.ParquetFile:
+    return pq.ParquetFile(path, pre_buffer=False)
 
 
 def _schema_of(columns: Sequence[str] | None) -> pa.Schema:

@@ -1,7 +1,8 @@
 """Nodes as Docker containers on an internal network, reached over SSH exactly as a real host is.
 
 Every run makes a key for itself and one for its hosts, so nobody else gets in and nobody else answers. Containers outlive a harness
-that is killed, so all that is made carries the run's id and its owner in its labels: `clean` removes what has lost its owner.
+that is killed, so all that is made carries the run's id and its owner in its labels: `clean` removes what has lost its owner. What is
+detached has none: it stays until somebody opens it by its folder and closes it.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import io
 import os
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from docker.errors import APIError, DockerException, NotFound
@@ -22,15 +24,18 @@ from docker.types import EndpointConfig, IPAMConfig, IPAMPool
 
 import docker
 from harness.errors import EnvironmentFault, UserMistake
-from harness.nodes.node import Nodes
+from harness.nodes.node import NodeLost, Nodes
 from harness.nodes.node_image import ensure_image
 from harness.nodes.process_table import find_state, start_time
 from harness.nodes.ssh_connection import Host
 from harness.nodes.ssh_nodes import SshNode
+from harness.nodes.state_files import STATE_FILES
 
 MAX_NODES = 99
 RUN_LABEL = "highwater.run"
 OWNER_LABEL = "highwater.owner"
+STATE = STATE_FILES["docker"]
+_NOBODY = "nobody"
 _FOLDER = "/var/lib/highwater"
 _SUBNETS = range(16, 254)
 _CLIENT = 250
@@ -43,19 +48,20 @@ class DockerNodes(Nodes):
 
     kind = "docker"
 
-    def __init__(self, engine: docker.DockerClient, run_id: str, folder: Path) -> None:
+    def __init__(self, engine: docker.DockerClient, run_id: str, folder: Path, *, detached: bool = False) -> None:
         self.run_id = run_id
         self._made: list[SshNode] = []
         self._engine = engine
         self._folder = folder
-        self._labels = {RUN_LABEL: run_id, OWNER_LABEL: f"{os.getpid()}-{start_time(os.getpid())}"}
+        owner = _NOBODY if detached else f"{os.getpid()}-{start_time(os.getpid())}"
+        self._labels = {RUN_LABEL: run_id, OWNER_LABEL: owner}
 
     @classmethod
-    def create(cls, count: int, run_id: str, folder: Path) -> DockerNodes:
-        """`count` containers and one for clients; the run's keys lie in the folder."""
+    def create(cls, count: int, run_id: str, folder: Path, *, detached: bool = False) -> DockerNodes:
+        """`count` containers and one for clients; the run's keys and addresses lie in the folder."""
         if not 1 <= count <= MAX_NODES:
             raise UserMistake(f"there can be 1 to {MAX_NODES} nodes, not {count}")
-        made = cls(connect_engine(), run_id, folder)
+        made = cls(connect_engine(), run_id, folder, detached=detached)
         try:
             made._make(count)
             return made
@@ -66,27 +72,52 @@ class DockerNodes(Nodes):
             made.close()
             raise
 
+    @classmethod
+    def open(cls, folder: Path) -> DockerNodes:
+        """The nodes an earlier command made in this folder and has not closed. Raises NodeLost where they do not run any more."""
+        saved = msgspec.json.decode((folder / STATE).read_bytes(), type=_Saved)
+        found = cls(connect_engine(), saved.run_id, folder)
+        if not found.alive():
+            raise NodeLost(f"the containers made in {folder} do not run any more")
+        found._know(saved.addresses)
+        return found
+
+    def alive(self) -> bool:
+        """Whether every container runs."""
+        found = self._engine.containers.list(all=True, filters={"label": f"{RUN_LABEL}={self.run_id}"}, ignore_removed=True)
+        return bool(found) and all(container.status == "running" for container in found)
+
     def close(self) -> None:
         for node in self._made:
             node.hang_up()
         _remove(self._engine, self.run_id)
+        (self._folder / STATE).unlink(missing_ok=True)
 
     def _make(self, count: int) -> None:
         image = ensure_image(self._engine)
         self._folder.mkdir(parents=True, exist_ok=True)
-        key, host_key = _make_key(self._folder / "key"), _make_key(self._folder / "host_key")
+        key, _ = _make_key(self._folder / "key"), _make_key(self._folder / "host_key")
         secret = (self._folder / "host_key").read_bytes()
         files = _archive({"root/.ssh/authorized_keys": key.encode(), "etc/ssh/ssh_host_ed25519_key": secret})
         prefix = _make_network(self._engine, f"highwater-{self.run_id}", self._labels)
-        for name, number in [*((f"n{number}", number + 10) for number in range(1, count + 1)), ("client", _CLIENT)]:
-            address = f"{prefix}.{number}"
+        numbers = {f"n{number}": number + 10 for number in range(1, count + 1)} | {"client": _CLIENT}
+        addresses = {name: f"{prefix}.{number}" for name, number in numbers.items()}
+        for name, address in addresses.items():
             self._start_container(image, f"highwater-{self.run_id}", name, address, files)
-            host = Host(name, address, "root", self._folder / "key", host_key=host_key, allow_routing=True)
+        (self._folder / STATE).write_bytes(msgspec.json.encode(_Saved(self.run_id, addresses)))
+        self._know(addresses)
+        for node in self._made:
+            node.run(["ip", "route", "flush", "default"]).require(f"closing the way out of node {node.name}")
+
+    def _know(self, addresses: Mapping[str, str]) -> None:
+        """The nodes at these addresses, the clients' last; returns when all let us in."""
+        key, host_key = self._folder / "key", (self._folder / "host_key.pub").read_text().strip()
+        for name, address in addresses.items():
+            host = Host(name, address, "root", key, host_key=host_key, allow_routing=True)
             self._made.append(SshNode(host, self.run_id, f"{_FOLDER}/{name}"))
         self.nodes, self.client = self._made[:-1], self._made[-1]
         for node in self._made:
             node.open(_PATIENCE)
-            node.run(["ip", "route", "flush", "default"]).require(f"closing the way out of node {node.name}")
 
     def _start_container(self, image: str, network: str, name: str, address: str, files: bytes) -> None:
         container: Container = self._engine.containers.create(
@@ -101,6 +132,11 @@ class DockerNodes(Nodes):
         )
         container.put_archive("/", files)
         container.start()
+
+
+class _Saved(msgspec.Struct, frozen=True):
+    run_id: str
+    addresses: dict[str, str]
 
 
 def available() -> str | None:
@@ -143,6 +179,9 @@ def _labels_of_everything(engine: docker.DockerClient) -> Iterator[dict[str, str
 
 
 def _has_owner(owner: str) -> bool:
+    """Nobody's is nobody's to take away."""
+    if owner == _NOBODY:
+        return True
     pid, _, started = owner.partition("-")
     return pid.isdigit() and started.isdigit() and find_state(int(pid), int(started)) not in (None, "Z", "X")
 

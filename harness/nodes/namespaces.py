@@ -29,12 +29,14 @@ from harness.nodes.messages import READY, SOCKET, Answer, Message, Plan
 from harness.nodes.network import LEASE, Network, Rule, rules_for
 from harness.nodes.node import COMMAND_TIMEOUT, CommandFailed, Node, NodeLost, Nodes, Process, Result
 from harness.nodes.process_table import find_state, start_time
+from harness.nodes.put_file import put_file
+from harness.nodes.state_files import STATE_FILES
 
 MAX_NODES = 99
 _ROOT = Path(__file__).resolve().parents[2]
 _PATIENCE = 60.0
 _HIDDEN = Path("/run")
-STATE = "keeper.json"
+STATE = STATE_FILES["namespaces"]
 _AnyAnswer = TypeVar("_AnyAnswer", bound=Message)
 
 
@@ -131,6 +133,8 @@ class NamespaceNodes(Nodes):
 class NamespaceNode(Node):
     """One network namespace of the keeper's, and a folder of the host."""
 
+    shares_files = True
+
     def __init__(self, name: str, address: str, folder: Path) -> None:
         self.name = name
         self.address = address
@@ -193,16 +197,7 @@ class NamespaceNode(Node):
             return None
 
     def put(self, path: str, content: bytes | Path, *, mode: int = 0o644) -> None:
-        target = Path(self._path(path))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
-            try:
-                file.write(content if isinstance(content, bytes) else content.read_bytes())
-                os.fchmod(file.fileno(), mode)
-                os.replace(file.name, target)
-            except BaseException:
-                os.unlink(file.name)
-                raise
+        put_file(Path(self._path(path)), content, mode)
 
     def get(self, path: str) -> bytes:
         return Path(self._path(path)).read_bytes()

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import ClassVar, Self
 
 from harness.errors import EnvironmentFault
 from harness.nodes.network import Network
@@ -67,6 +67,7 @@ class Node(ABC):
     address: str
     folder: str  # of its own, on the node: where commands run and what relative paths start from
     network: Network | None = None
+    shares_files: ClassVar[bool] = False  # those of the machine the harness runs on, its Python and our code among them
 
     @abstractmethod
     def run(

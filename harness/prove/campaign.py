@@ -49,9 +49,9 @@ def sentence(attempt: Attempt) -> str:
 
 
 def succeeded(attempts: Attempts, defects: Sequence[Defect], seeds: Sequence[int]) -> bool:
-    """Every defect in at least two thirds of its seeds, all of it confirmed, and the sound broker never accused."""
+    """Every defect in at least two thirds of its seeds, all of it confirmed; the sound broker judged everywhere and never accused."""
     for defect in defects:
         made = [attempt for attempt in attempts.of(defect.name) if attempt.seed in seeds]
         if sum(attempt.caught for attempt in made) * 3 < 2 * len(seeds) or any(attempt.confirmed is False for attempt in made):
             return False
-    return not any(attempt.caught for attempt in attempts.of(SOUND))
+    return not any(attempt.caught or attempt.undecided == attempt.cycles for attempt in attempts.of(SOUND))

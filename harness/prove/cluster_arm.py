@@ -20,6 +20,8 @@ from harness.run.display import PlainLines
 from harness.run.interrupts import Interrupts
 
 MOST_CYCLES = 6
+MOST_UNDECIDED = 3
+"""Of the sound broker, which has stood nothing in a cycle that nobody could judge."""
 _SEEDS_APART = 1000
 
 
@@ -34,7 +36,8 @@ class Judgement:
 
 
 Judge = Callable[[Path], Judgement]
-Confirm = Callable[[Path], bool]
+Confirm = Callable[[Path, str], str | None]
+"""The first witness of an anomaly, in the words of whoever confirms that it is forbidden; None where nobody does."""
 
 
 class ClusterArm:
@@ -44,15 +47,18 @@ class ClusterArm:
         self._folder, self._judge, self._confirm, self._tell = folder, judge, confirm, tell
 
     def try_defect(self, defect: Defect, seed: int, most: int = MOST_CYCLES) -> Attempt:
-        return self._try(Attempt(defect.name, "cluster", defect.plan, seed, False), defect.path, set(defect.anomalies), most)
+        return self._try(Attempt(defect.name, "cluster", defect.plan, seed, False), defect.path, set(defect.anomalies), most, most)
 
     def try_sound(self, plan: str, seed: int, cycles: int) -> Attempt:
-        """As many cycles as the slowest catch with this plan took. Whatever is forbidden condemns it."""
-        return self._try(Attempt(SOUND, "cluster", plan, seed, False), None, None, cycles)
+        """As many cycles that somebody could judge as the slowest catch with this plan took. Whatever is forbidden condemns it."""
+        return self._try(Attempt(SOUND, "cluster", plan, seed, False), None, None, cycles + MOST_UNDECIDED, cycles)
 
-    def _try(self, attempt: Attempt, plugin: Path | None, wanted: set[str] | None, most: int) -> Attempt:
+    def _try(self, attempt: Attempt, plugin: Path | None, wanted: set[str] | None, most: int, enough: int) -> Attempt:
+        """`enough`: how many cycles that could be judged end it."""
         began = time.monotonic()
         for cycle in range(1, most + 1):
+            if attempt.cycles - attempt.undecided >= enough:
+                break
             run, judgement = self._cycle(attempt, plugin, cycle)
             found = [name for name in judgement.forbidden if wanted is None or name in wanted]
             attempt = replace(
@@ -64,7 +70,8 @@ class ClusterArm:
             )
             if found and run is not None:
                 told = replace(attempt, caught=True, by=found[0], witness=judgement.forbidden[found[0]], folder=str(run))
-                return replace(told, confirmed=self._confirm(run), tried=_tried(told))
+                words = self._confirm(run, found[0])
+                return replace(told, confirmed=words is not None, witness=words or told.witness, tried=_tried(told))
             self._tell(f"  cycle {cycle}: {judgement.why or 'nothing forbidden was found'}")
             if run is not None:
                 shutil.rmtree(run)

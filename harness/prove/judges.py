@@ -6,7 +6,7 @@ from pathlib import Path
 
 from analysis import judge
 from analysis.by_reference import judge_by_reference as verdict_by_reference
-from analysis.verdict import Verdict
+from analysis.verdict import Judged, Verdict
 from harness.history.errors import HistoryError
 from harness.prove.cluster_arm import Judgement
 
@@ -18,20 +18,22 @@ def judge_by_reference(run: Path) -> Judgement:
         return Judgement(None, {}, 0, str(problem))
 
 
-def confirmed_on_spark(run: Path) -> bool:
+def confirm_on_spark(run: Path, anomaly: str) -> str | None:
     """Its verdict and report lie in the folder afterwards."""
-    return judge(run).valid is False
+    verdict = judge(run)
+    found = verdict.anomalies.get(anomaly)
+    return _told(found) if verdict.valid is False and found is not None and found.errors else None
 
 
 def judgement(verdict: Verdict) -> Judgement:
-    forbidden = {
-        name: judged.witnesses[0].sentence if judged.witnesses else judged.reason
-        for name, judged in verdict.anomalies.items()
-        if judged.errors
-    }
+    forbidden = {name: _told(judged) for name, judged in verdict.anomalies.items() if judged.errors}
     valid = verdict.valid if isinstance(verdict.valid, bool) else None
     why = " ".join(verdict.why) if valid is None else ""
     return Judgement(valid, forbidden, _sent(verdict), why)
+
+
+def _told(judged: Judged) -> str:
+    return judged.witnesses[0].sentence if judged.witnesses else judged.reason
 
 
 def _sent(verdict: Verdict) -> int:

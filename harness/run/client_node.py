@@ -17,7 +17,6 @@ from pathlib import Path
 
 from harness.errors import EnvironmentFault
 from harness.nodes import Node, Process, Result
-from harness.nodes.namespaces import NamespaceNode
 from harness.systems.broker_questions import python_of
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -31,16 +30,15 @@ class ClientNode:
 
     def __init__(self, node: Node) -> None:
         self.node = node
-        self.shares_files = isinstance(node, NamespaceNode)
 
     def install(self) -> None:
-        if not self.shares_files:
+        if not self.node.shares_files:
             self.node.run(["tar", "-xzf", "-"], input=_source()).require("installing the clients")
             needed = "import confluent_kafka, crc32c, numpy, pyarrow"
             self.run_python(needed).require(f"finding what clients need on node {self.node.name}")
 
     def recording_folder(self, run: Path) -> str:
-        return str(run) if self.shares_files else f"{self.node.folder}/run"
+        return str(run) if self.node.shares_files else f"{self.node.folder}/run"
 
     def run_python(self, program: str, *arguments: str, timeout: float = 60.0) -> Result:
         return self.node.run([python_of(self.node), "-c", program, *arguments], timeout=timeout, env=self._environment)
@@ -55,7 +53,7 @@ class ClientNode:
 
     def fetch(self, run: Path) -> None:
         """What was recorded here, into the run's folder."""
-        if self.shares_files:
+        if self.node.shares_files:
             return
         packed = self.node.run(["tar", "-czf", "-", "-C", f"{self.node.folder}/run", "."], timeout=_FETCH_TIMEOUT)
         with tarfile.open(fileobj=io.BytesIO(packed.require("fetching what the clients recorded")), mode="r:gz") as archive:
@@ -63,12 +61,12 @@ class ClientNode:
 
     @property
     def _environment(self) -> dict[str, str]:
-        return {"PYTHONPATH": str(_ROOT) if self.shares_files else self.node.folder}
+        return {"PYTHONPATH": str(_ROOT) if self.node.shares_files else self.node.folder}
 
 
 def clock_ahead(node: Node) -> int:
     """By how many ns the node's monotonic clock is ahead of ours; 0 where it may be the same one."""
-    if isinstance(node, NamespaceNode):
+    if node.shares_files:
         return 0
     least, most = -(2**62), 2**62
     for _ in range(_SAMPLES):

@@ -15,7 +15,7 @@ from harness.history.beside import Event, Fault, write_rows
 from harness.history.convert import convert_leftovers
 from harness.history.stalls import stall_events
 from harness.nodes import Node
-from harness.run.deployment import Deployment
+from harness.run.cluster import Cluster
 from harness.run.events import events_in
 from harness.run.folder import RunFolder
 from harness.run.outcome import Death
@@ -26,11 +26,11 @@ DIED = "broker-died"
 Step = tuple[str, Callable[[], object]]
 
 
-def empty_nodes(deployment: Deployment | None, workers: Workers | None, folder: RunFolder) -> list[str]:
+def empty_nodes(cluster: Cluster | None, workers: Workers | None, folder: RunFolder) -> list[str]:
     """End the clients, bring home what the nodes hold, end the nodes. What went wrong with it."""
-    if deployment is None:
+    if cluster is None:
         return []
-    client = deployment.client
+    client = cluster.client
     steps: list[Step] = []
     if workers is not None:
         steps = [
@@ -38,8 +38,8 @@ def empty_nodes(deployment: Deployment | None, workers: Workers | None, folder: 
             ("fetching the history", lambda: client.fetch(folder.path)),
             ("collecting the clients' logs", lambda: _collect(client.node, workers.logs, folder.nodes / client.node.name)),
         ]
-    logs = ("collecting the brokers' logs", lambda: deployment.system.collect_logs(folder.nodes))
-    return _take([*steps, logs, ("ending the nodes", deployment.close)])
+    logs = ("collecting the brokers' logs", lambda: cluster.collect_logs(folder.nodes))
+    return _take([*steps, logs, ("leaving the cluster", cluster.close)])
 
 
 def write_files(

@@ -1,4 +1,4 @@
-"""The cluster of a run: nodes, the system on them, and the topics under test.
+"""A cluster deployed for a run: nodes, the system on them, and the topics under test.
 
 Topics are made from the clients' node, since nothing else can reach the brokers. Partitions are under test only when each has a leader
 and all its replicas: a run that begins on a cluster still coming up measures that.
@@ -7,17 +7,23 @@ and all its replicas: a run that begins on a cluster still coming up measures th
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from harness.errors import EnvironmentFault
 from harness.nodes import Nodes, create
 from harness.run.client_node import ClientNode, clock_ahead
+from harness.run.cluster import Place, places_of, topic_names, topic_settings
+from harness.run.final_phase import dump_replicas, look, stop_brokers
+from harness.run.leader_watch import LeaderWatch
 from harness.run.prepared import Prepared
 from harness.run.refusals import needs_clock
 from harness.scenarios import Scenario
 from harness.systems.choosing import create_system
+from harness.systems.replica_files import LogSpan
 from harness.systems.system import System
 from nemesis.fault import until
+from nemesis.nemesis import Nemesis
 
 READY_TIMEOUT = 60.0
 
@@ -42,7 +48,6 @@ class Deployment:
         scenario = prepared.scenario
         self.topics = topic_names(scenario)
         self.our_clock: frozenset[str] = frozenset()
-        """Nodes whose monotonic clock is ours."""
         self.nodes: Nodes = create(scenario.nodes_kind, scenario.nodes, run_id, work, inventory=_path(scenario.inventory))
         try:
             self.client = ClientNode(self.nodes.client)
@@ -54,7 +59,6 @@ class Deployment:
             raise
 
     def start(self, prepared: Prepared) -> None:
-        """Until every partition can be written to."""
         self.our_clock = frozenset(node.name for node in self.nodes.nodes if clock_ahead(node) == 0)
         self.client.install()
         self.system.install()
@@ -63,17 +67,33 @@ class Deployment:
         self._make_topics(prepared.scenario)
 
     @property
-    def places(self) -> set[tuple[str, int]]:
-        return {(name, part) for name, parts in self.topics for part in range(parts)}
+    def bootstrap(self) -> str:
+        return self.system.bootstrap
+
+    def nemesis(self, seed: int) -> Nemesis:
+        return Nemesis(self.nodes, self.system, seed, [name for name, _ in self.topics])
+
+    def watch_leaders(self) -> LeaderWatch:
+        return LeaderWatch(self.system)
+
+    def look(self) -> dict[Place, LogSpan] | str:
+        return look(self.system, self.nodes, places_of(self.topics))
+
+    def stop_and_dump(self, run: Path, value_of: Callable[[bytes], int | None], tell: Callable[[str], None]) -> None:
+        for node in stop_brokers(self.system, self.nodes):
+            tell(f"the broker on {node} did not stop in time and was killed")
+        records = dump_replicas(self.system, run, {name for name, _ in self.topics}, value_of)
+        tell(f"{records:,} records in the replicas' logs")
+
+    def collect_logs(self, folder: Path) -> None:
+        self.system.collect_logs(folder)
 
     def close(self) -> None:
         self.nodes.close()
 
     def _make_topics(self, scenario: Scenario) -> None:
-        topics = scenario.topics
-        settings = {"min.insync.replicas": str(topics.min_insync), "unclean.leader.election.enable": str(topics.unclean).lower()}
-        names = [name for name, _ in self.topics]
-        asked = json.dumps([self.system.bootstrap, names, topics.partitions, topics.replicas, settings, READY_TIMEOUT])
+        names, topics = [name for name, _ in self.topics], scenario.topics
+        asked = json.dumps([self.bootstrap, names, topics.partitions, topics.replicas, topic_settings(scenario), READY_TIMEOUT])
         self.client.run_python(_MAKE_TOPICS, asked, timeout=2 * READY_TIMEOUT).require("making the topics")
         if not until(self._topics_ready, READY_TIMEOUT):
             raise EnvironmentFault(
@@ -84,13 +104,8 @@ class Deployment:
         found = self.system.leaders()
         return all(
             place in found and found[place].leader is not None and set(found[place].isr) == set(found[place].replicas)
-            for place in self.places
+            for place in places_of(self.topics)
         )
-
-
-def topic_names(scenario: Scenario) -> tuple[tuple[str, int], ...]:
-    """Name and number of partitions of each."""
-    return tuple((f"t{number}", scenario.topics.partitions) for number in range(1, scenario.topics.count + 1))
 
 
 def _path(text: str | None) -> Path | None:

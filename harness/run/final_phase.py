@@ -14,17 +14,20 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from harness.errors import EnvironmentFault
 from harness.history.beside import Batch, Record, RowsWriter
 from harness.nodes import Nodes, Process
 from harness.run.client_node import ClientNode
+from harness.run.cluster import Place
 from harness.run.workers import PLAN
 from harness.systems.replica_files import LogSpan, log_spans
-from harness.systems.system import System
+from harness.systems.system import ReplicaLog, System
 from workloads.final_reads import PartitionEnd, save_ends
 
-Place = tuple[str, int]
 LOOK_AGAIN_S = 1.0
 COMPLETE, INCOMPLETE = 0, 2
 _ENDS = "ends.json"
@@ -40,11 +43,12 @@ class Rest:
     unrest: str | None = None
 
 
-def await_rest(system: System, nodes: Nodes, places: set[Place], patience: float, tell: Callable[[str], None]) -> Rest:
+def await_rest(look: Callable[[], dict[Place, LogSpan] | str], patience: float, tell: Callable[[str], None]) -> Rest:
+    """`look`: the cluster's own."""
     deadline = time.monotonic() + patience
     before: dict[Place, LogSpan] | None = None
     while True:
-        found = look(system, nodes, places)
+        found = look()
         if isinstance(found, dict) and found == before:
             return Rest(tuple(PartitionEnd(*place, *found[place]) for place in sorted(found)))
         if time.monotonic() > deadline:
@@ -57,6 +61,12 @@ def await_rest(system: System, nodes: Nodes, places: set[Place], patience: float
 def look(system: System, nodes: Nodes, places: set[Place]) -> dict[Place, LogSpan] | str:
     """Where each partition starts and ends, if its replicas agree; else what keeps one from being at rest."""
     leaders = system.leaders()
+    for place in sorted(places):
+        leadership = leaders.get(place)
+        if leadership is None or leadership.leader is None:
+            return f"{_named(place)} has no leader"
+        if missing := set(leadership.replicas) - set(leadership.isr):
+            return f"{_named(place)} has no full ISR: {', '.join(sorted(missing))} missing"
     with ThreadPoolExecutor(len(nodes.nodes)) as pool:
         try:
             read = list(pool.map(lambda node: log_spans(node, system.data_path(node.name)), nodes.nodes))
@@ -65,17 +75,15 @@ def look(system: System, nodes: Nodes, places: set[Place]) -> dict[Place, LogSpa
     spans = {node.name: found for node, found in zip(nodes.nodes, read, strict=True)}
     agreed: dict[Place, LogSpan] = {}
     for place in sorted(places):
-        name = f"{place[0]}-{place[1]}"
-        leadership = leaders.get(place)
-        if leadership is None or leadership.leader is None:
-            return f"{name} has no leader"
-        if missing := set(leadership.replicas) - set(leadership.isr):
-            return f"{name} has no full ISR: {', '.join(sorted(missing))} missing"
-        ends = {replica: spans[replica].get(place, LogSpan(0, 0)) for replica in leadership.replicas}
+        ends = {replica: spans[replica].get(place, LogSpan(0, 0)) for replica in leaders[place].replicas}
         if len({span.end for span in ends.values()}) != 1:
-            return f"the replicas of {name} end at {', '.join(f'{span.end} ({node})' for node, span in ends.items())}"
-        agreed[place] = ends[leadership.leader]
+            return f"the replicas of {_named(place)} end at {', '.join(f'{span.end} ({node})' for node, span in ends.items())}"
+        agreed[place] = ends[str(leaders[place].leader)]
     return agreed
+
+
+def _named(place: Place) -> str:
+    return f"{place[0]}-{place[1]}"
 
 
 class FinalReads:
@@ -123,9 +131,14 @@ def dump_replicas(system: System, run: Path, topics: set[str], value_of: Callabl
     with RowsWriter(run, Batch) as batches, RowsWriter(run, Record) as records:
         for replica in system.dump(value_of):
             if replica.topic in topics:
-                for batch in replica.batches:
-                    batches.add(batch)
-                for record in replica.records:
-                    records.add(record)
-                count += len(replica.records)
+                _add(batches, replica, replica.batches)
+                _add(records, replica, replica.records)
+                count += len(replica.records["offset"])
     return count
+
+
+def _add(writer: RowsWriter, replica: ReplicaLog, columns: Mapping[str, Any]) -> None:
+    rows = len(next(iter(columns.values())))
+    if rows:
+        place = {"node": replica.node, "topic": replica.topic, "part": pa.scalar(replica.part, pa.int32())}
+        writer.add_columns({name: pa.repeat(value, rows) for name, value in place.items()} | dict(columns))

@@ -47,8 +47,13 @@ def _clean_run(folder: RunFolder) -> Iterator[str]:
 
 
 def _clean_hosts(folder: RunFolder) -> None:
-    """Hosts of the user's: by the inventory that the plan names."""
+    """Hosts and brokers of the user's: by the inventory and the bootstrap servers that the plan names."""
     settings = read_plan(folder.path).scenario.get("settings", {})
+    if settings.get("system") == "external":
+        from harness.run.visit import take_topics_away
+
+        take_topics_away(settings["bootstrap"], folder.run_id)
+        return
     if settings.get("nodes_kind") == "ssh" and settings.get("inventory"):
         from harness.nodes.ssh_nodes import SshNodes
 

@@ -15,15 +15,16 @@ from harness.errors import EnvironmentFault, HighwaterError
 from harness.history.stalls import StallWatch
 from harness.run import collecting
 from harness.run.client_node import clock_ahead
+from harness.run.cluster import Cluster
 from harness.run.deaths import DeathWatch
-from harness.run.deployment import Deployment
 from harness.run.display import Display, View
 from harness.run.fault_news import FaultNews, faults_on_the_run_s_time, in_short, summary
-from harness.run.final_phase import COMPLETE, FinalReads, await_rest, dump_replicas, stop_brokers
+from harness.run.final_phase import COMPLETE, FinalReads, await_rest
 from harness.run.folder import RunFolder
 from harness.run.interrupts import Interrupts
 from harness.run.leader_watch import LeaderWatch
 from harness.run.load_rates import LoadRates
+from harness.run.opening import described, open_cluster
 from harness.run.outcome import Death, RunOutcome, doubts_about_faults
 from harness.run.prepared import Prepared
 from harness.run.record import RunRecord
@@ -35,8 +36,8 @@ from nemesis.nemesis import Nemesis
 from workloads.payload import Payloads
 
 TICK_S = 1.0
+AWAIT_S = 0.2
 START_PATIENCE_S = 60.0
-AFTER_HEAL_S = 5.0
 FINAL_READER = 1000
 """A worker's number that no worker has."""
 
@@ -55,7 +56,7 @@ class Run:
         self._prepared, self._folder = prepared, folder
         self._display, self._interrupts = display, interrupts
         self._record = RunRecord(prepared, folder.run_id)
-        self._deployment: Deployment | None = None
+        self._cluster: Cluster | None = None
         self._workers: Workers | None = None
         self._nemesis: Nemesis | None = None
         self._striking: threading.Thread | None = None
@@ -84,7 +85,7 @@ class Run:
             self._end_processes()
         faults = faults_on_the_run_s_time(self._nemesis.rows() if self._nemesis else (), self._record.load_began)
         deaths = tuple(self._deaths.deaths) if self._deaths else ()
-        our_clock = self._deployment.our_clock if self._deployment else ()
+        our_clock = self._cluster.our_clock if self._cluster else ()
         self._doubts += collecting.write_files(self._folder, self._record, faults, deaths, our_clock)
         self._folder.release()
         if problem is not None and not isinstance(problem, KeyboardInterrupt):
@@ -103,67 +104,64 @@ class Run:
         )
 
     def _deploy(self) -> None:
-        scenario = self._prepared.scenario
-        self._enter("deploy", f"{scenario.nodes} nodes ({scenario.nodes_kind}), {scenario.system}")
-        self._deployment = Deployment(self._prepared, self._folder.run_id, self._folder.work)
-        self._deployment.start(self._prepared)
+        self._enter("deploy", described(self._prepared.scenario))
+        self._cluster = open_cluster(self._prepared, self._folder.run_id, self._folder.work)
+        self._cluster.start(self._prepared)
 
     def _warm_up(self) -> None:
-        scenario, deployment = self._prepared.scenario, self._deployed
+        scenario, cluster = self._prepared.scenario, self._opened
         self._enter("warm up", f"{scenario.workload.workers} workers, workload {scenario.workload.kind}")
-        nemesis = self._nemesis = Nemesis(deployment.nodes, deployment.system, self._prepared.seed, [name for name, _ in deployment.topics])
-        self._deaths = DeathWatch(nemesis.world, self._record.now, self._tell_death, restart=scenario.restart_dead)
+        self._nemesis = cluster.nemesis(self._prepared.seed)
+        if self._nemesis is not None:
+            self._deaths = DeathWatch(self._nemesis.world, self._record.now, self._tell_death, restart=scenario.restart_dead)
         if self._display.wants_leaders:
-            self._leaders = LeaderWatch(deployment.system)
-        base_ns = self._record.base_ns + clock_ahead(deployment.nodes.client)
-        plan = worker_plan(self._prepared, deployment, self._folder, base_ns)
-        self._workers = Workers(deployment.client, plan, self._folder.work)
+            self._leaders = cluster.watch_leaders()
+        base_ns = self._record.base_ns + clock_ahead(cluster.client.node)
+        plan = worker_plan(self._prepared, cluster, self._folder, base_ns)
+        self._workers = Workers(cluster.client, plan, self._folder.work)
         self._workers.start()
         self._go_on("warm up", START_PATIENCE_S, until=lambda: self._rates.last.sends["ok"] > 0 or scenario.clients.acks == "0")
         self._go_on("warm up", scenario.durations.warm_up)
 
     def _strike(self) -> None:
-        assert self._workers is not None and self._nemesis is not None
+        assert self._workers is not None
         self._enter("run", f"{self._prepared.scenario.durations.time_limit:g} s, {len(self._prepared.faults)} faults")
         self._workers.tell("phase 1")
         began = time.monotonic()
         self._record.load_began = self._record.now()
-        arguments = (self._prepared.faults, began, self._cancelled)
-        self._striking = threading.Thread(target=self._nemesis.run, args=arguments, name="nemesis", daemon=True)
-        self._striking.start()
+        if self._nemesis is not None:
+            arguments = (self._prepared.faults, began, self._cancelled)
+            self._striking = threading.Thread(target=self._nemesis.run, args=arguments, name="nemesis", daemon=True)
+            self._striking.start()
         self._go_on("run", began + self._prepared.scenario.durations.time_limit - time.monotonic())
 
     def _heal(self) -> None:
-        assert self._nemesis is not None and self._striking is not None
         self._enter("heal")
         striking = self._striking
-        while striking.is_alive():
+        while striking is not None and striking.is_alive():
             self._go_on("heal", TICK_S, until=lambda: not striking.is_alive())
         kinds = {fault.kind for fault in self._prepared.faults}
-        wounds = await_healed(self._nemesis.world, kinds, self._deployed.system.start_timeout) if kinds else []
-        self._doubts += [f"not healed: {wound}" for wound in wounds]
-        self._go_on("heal", min(AFTER_HEAL_S, self._prepared.scenario.durations.recovery))
+        if kinds and self._nemesis is not None:
+            world = self._nemesis.world
+            self._doubts += [f"not healed: {wound}" for wound in await_healed(world, kinds, world.system.start_timeout)]
+        self._go_on("heal", self._prepared.scenario.durations.after_heal)
 
     def _come_to_rest(self) -> None:
         assert self._workers is not None
-        deployment = self._deployed
+        cluster = self._opened
         self._enter("final reads")
         for number, words in self._workers.stop().items():
             raise EnvironmentFault(f"worker {number} {words}")
         patience = self._prepared.scenario.durations.recovery
-        rest = await_rest(deployment.system, deployment.nodes, deployment.places, patience, self._note("final reads"))
+        rest = await_rest(cluster.look, patience, self._note("final reads"))
         if rest.unrest is not None:
             self._doubts.append(f"the cluster did not come to rest within {patience:g} s: {rest.unrest}")
         else:
-            self._read_to(FinalReads(deployment.client, self._folder.work, rest.ends, FINAL_READER))
+            self._read_to(FinalReads(cluster.client, self._folder.work, rest.ends, FINAL_READER))
         self._enter("dump")
         self._stop_watching()
-        for node in stop_brokers(deployment.system, deployment.nodes):
-            self._display.line(f"the broker on {node} did not stop in time and was killed")
         payloads = Payloads(self._folder.run_id, self._prepared.scenario.workload.record_bytes)
-        names = {name for name, _ in deployment.topics}
-        records = dump_replicas(deployment.system, self._folder.path, names, payloads.value_of)
-        self._display.line(f"{records:,} records in the replicas' logs")
+        cluster.stop_and_dump(self._folder.path, payloads.value_of, self._display.line)
 
     def _read_to(self, reads: FinalReads) -> None:
         note = self._note("final reads")
@@ -181,21 +179,22 @@ class Run:
         self._display.line(f"{phase}: {what}" if what else phase)
         self._display.show(View(phase))
 
-    def _go_on(self, phase: str, seconds: float, until: Callable[[], bool] = lambda: False) -> None:
+    def _go_on(self, phase: str, seconds: float, until: Callable[[], bool] | None = None) -> None:
         """Watch, until it is so or time is up; while the load runs nothing else is to be done here."""
         ends = time.monotonic() + seconds
-        while not until() and (left := ends - time.monotonic()) > 0:
-            time.sleep(min(TICK_S, left))
+        while not (until and until()) and (left := ends - time.monotonic()) > 0:
+            time.sleep(min(AWAIT_S if until else TICK_S, left))
             self._tick(phase, ends)
 
     def _tick(self, phase: str, ends: float) -> None:
-        assert self._workers is not None and self._nemesis is not None
+        assert self._workers is not None
         for number, words in self._workers.ended().items():
             raise EnvironmentFault(f"worker {number} ended before its time: {words}")
-        rows = self._nemesis.rows()
+        rows = self._nemesis.rows() if self._nemesis else []
         for line in self._news.lines(rows):
             self._display.line(line)
-        faults = tuple(in_short(row) for row in rows if row.id in {fault.id for fault in self._nemesis.under_way()})
+        under_way = {fault.id for fault in self._nemesis.under_way()} if self._nemesis else set()
+        faults = tuple(in_short(row) for row in rows if row.id in under_way)
         view = self._rates.view(self._workers.counts(), phase, ends, faults)
         if self._leaders is not None:
             view = self._leaders.added_to(view)
@@ -209,9 +208,9 @@ class Run:
         self._display.line(f"the broker on {death.node} died on its own (exit code {death.code}); {again}")
 
     @property
-    def _deployed(self) -> Deployment:
-        assert self._deployment is not None
-        return self._deployment
+    def _opened(self) -> Cluster:
+        assert self._cluster is not None
+        return self._cluster
 
     def _stop_watching(self) -> None:
         for watch in (self._deaths, self._leaders):
@@ -224,7 +223,7 @@ class Run:
         if self._striking is not None:
             self._striking.join()
         self._stop_watching()
-        self._doubts += collecting.empty_nodes(self._deployment, self._workers, self._folder)
+        self._doubts += collecting.empty_nodes(self._cluster, self._workers, self._folder)
 
 
 def _told(reason: BaseException) -> str:

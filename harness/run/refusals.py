@@ -15,6 +15,7 @@ from harness.nodes import available
 from harness.run.prepared import Prepared
 from harness.scenarios import Scenario
 from harness.systems.choosing import refusal
+from harness.systems.external_system import ExternalSystem
 from nemesis.catalogue import CATALOGUE, Need
 
 _FOR_LOGS = 256 << 20
@@ -25,13 +26,9 @@ def refuse_what_cannot_be(prepared: Prepared, results: Path) -> None:
     """Returns if everything the run needs is there, as far as can be told."""
     scenario = prepared.scenario
     if scenario.system == "external":
-        raise UserMistake("a run against brokers we did not deploy is not there yet; take the system highwater")
-    reason = refusal(scenario.system, scenario.nodes_kind, kafka_home=_path(scenario.kafka_home))
-    if reason:
-        raise UserMistake(reason)
-    if scenario.plugin is not None and not Path(scenario.plugin).is_file():
-        raise UserMistake(f"there is no plugin {scenario.plugin}")
-    _check_nodes(scenario)
+        _check_visit(scenario)
+    else:
+        _check_deployment(scenario)
     if needs_clock(prepared):
         _check_clock()
     _check_room(results, scenario.workload.workers)
@@ -39,6 +36,21 @@ def refuse_what_cannot_be(prepared: Prepared, results: Path) -> None:
 
 def needs_clock(prepared: Prepared) -> bool:
     return any(Need.CLOCK in CATALOGUE[fault.kind].needs for fault in prepared.faults)
+
+
+def _check_visit(scenario: Scenario) -> None:
+    reason = ExternalSystem.at(scenario.bootstrap).silence()
+    if reason:
+        raise EnvironmentFault(f"{reason}; start it, or give other --bootstrap servers")
+
+
+def _check_deployment(scenario: Scenario) -> None:
+    reason = refusal(scenario.system, scenario.nodes_kind, kafka_home=_path(scenario.kafka_home))
+    if reason:
+        raise UserMistake(reason)
+    if scenario.plugin is not None and not Path(scenario.plugin).is_file():
+        raise UserMistake(f"there is no plugin {scenario.plugin}")
+    _check_nodes(scenario)
 
 
 def _check_nodes(scenario: Scenario) -> None:

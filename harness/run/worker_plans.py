@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from harness.run.deployment import Deployment
+from harness.run.cluster import Cluster
 from harness.run.folder import RunFolder
 from harness.run.prepared import Prepared
 from workloads.clients import ClientSettings
 from workloads.worker_plan import WorkerPlan
 
 
-def worker_plan(prepared: Prepared, deployment: Deployment, folder: RunFolder, base_ns: int) -> WorkerPlan:
+def worker_plan(prepared: Prepared, cluster: Cluster, folder: RunFolder, base_ns: int) -> WorkerPlan:
     """`base_ns`: the run's time zero on the clock of the clients' node."""
     clients, workload = prepared.scenario.clients, prepared.scenario.workload
     settings = ClientSettings(
@@ -26,11 +26,11 @@ def worker_plan(prepared: Prepared, deployment: Deployment, folder: RunFolder, b
         isolation=clients.isolation,
     )
     return WorkerPlan(
-        bootstrap=deployment.system.bootstrap,
-        run=deployment.client.recording_folder(folder.path),
+        bootstrap=cluster.bootstrap,
+        run=cluster.client.recording_folder(folder.path),
         run_id=folder.run_id,
         base_ns=base_ns,
-        topics=deployment.topics,
+        topics=cluster.topics,
         clients=settings,
         kind=workload.kind,
         rate=workload.rate,

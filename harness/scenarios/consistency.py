@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.scenarios.broker_settings import misplaced, unknown_to_highwater
+from harness.scenarios.broker_settings import SHORT_TIMERS, misplaced, unknown_to_highwater
 from harness.scenarios.fields import Path
 from harness.scenarios.model import Scenario
 from nemesis.catalogue import mistakes_in
@@ -43,7 +43,8 @@ def _deployment(scenario: Scenario) -> Iterator[Problem]:
         if not (host and port.isdecimal() and 0 < int(port) < 65_536):
             yield Problem(("bootstrap",), f"{server!r} is not of the form HOST:PORT")
     if system == "external" and scenario.faults:
-        yield Problem(("faults",), "of brokers we did not deploy none can be given; leave them out, or take another system", (("system",),))
+        text = "of brokers we did not deploy none can be given; leave them out (--fault none), or take another system"
+        yield Problem(("faults",), text, (("system",),))
     if system != "kafka" and scenario.kafka_home is not None:
         yield Problem(("kafka_home",), f"is for system = kafka only, this is {system}", (("system",),))
     if system != "highwater" and scenario.plugin is not None:
@@ -74,6 +75,9 @@ def _broker(scenario: Scenario) -> Iterator[Problem]:
     if scenario.system == "highwater":
         for name, text in unknown_to_highwater(scenario.broker):
             yield Problem(("broker", name), text, (("system",),))
+    if scenario.system == "external":
+        for name in sorted(name for name, value in scenario.broker.items() if SHORT_TIMERS.get(name) != value):
+            yield Problem(("broker", name), "cannot be set on brokers we did not deploy", (("system",),))
 
 
 def _clients(scenario: Scenario) -> Iterator[Problem]:

@@ -145,6 +145,9 @@ class Durations(_Part):
 
     warm_up: Annotated[float, Field(ge=0, le=3600)] = Field(default=5.0, description="load before time begins to count")
     time_limit: Annotated[float, Field(ge=1, le=LONGEST)] = Field(default=60.0, description="load with faults")
+    after_heal: Annotated[float, Field(ge=0, le=3600)] = Field(
+        default=5.0, description="load after everything is healed, so that the return of service is in the history"
+    )
     recovery: Annotated[float, Field(ge=0, le=3600)] = Field(
         default=60.0, description="how long the cluster may take to come to rest before the final reads; then nobody can tell"
     )

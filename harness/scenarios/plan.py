@@ -33,7 +33,7 @@ def promises_of(scenario: Scenario) -> Promises:
         replicas=topics.replicas,
         min_insync=topics.min_insync,
         unclean=topics.unclean,
-        flush=scenario.broker.get("log.flush.interval.messages") == 1,
+        flush=None if scenario.system == "external" else scenario.broker.get("log.flush.interval.messages") == 1,
         idempotence=clients.idempotence,
         in_flight=clients.in_flight,
         isolation=clients.isolation,

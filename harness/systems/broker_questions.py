@@ -12,7 +12,6 @@ import sys
 from dataclasses import dataclass
 
 from harness.nodes import CommandTimedOut, Node, Process
-from harness.nodes.namespaces import NamespaceNode
 from harness.systems.system import ClockError, Seen
 
 PATIENCE = 2.0
@@ -100,7 +99,7 @@ class Metadata:
 
 def python_of(node: Node) -> str:
     """The interpreter of the node: ours where it shares our files."""
-    return sys.executable if isinstance(node, NamespaceNode) else "python3"
+    return sys.executable if node.shares_files else "python3"
 
 
 def run_program(node: Node, program: str, *arguments: object, timeout: float = _COMMAND_PATIENCE) -> bytes | None:

@@ -28,7 +28,7 @@ PORT = 9092
 LOG = "broker.log"
 _DATA = "data"
 _KILL_TIMEOUT = 30.0
-_POLL = 0.1
+_POLL = 0.2
 _T = TypeVar("_T")
 
 

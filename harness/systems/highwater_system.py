@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from harness.nodes import Node, Nodes
-from harness.nodes.namespaces import NamespaceNode
 from harness.systems import broker_questions as questions
 from harness.systems.clock_file import clock_environment, clock_settings
 from harness.systems.cluster_plan import as_toml, new_cluster_id
@@ -38,7 +37,7 @@ class HighwaterSystem(DeployedSystem):
 
     def install(self) -> None:
         for node in self._nodes.values():
-            if not isinstance(node, NamespaceNode):
+            if not node.shares_files:
                 node.run(["tar", "-xzf", "-"], input=_packed(self._source)).require(f"installing the broker on node {node.name}")
 
     def configure(self, settings: Mapping[str, Setting], *, clock_faults: bool = False) -> None:
@@ -91,7 +90,7 @@ class HighwaterSystem(DeployedSystem):
         }
 
     def _path_to_broker(self, node: Node) -> dict[str, str]:
-        return {"PYTHONPATH": str(self._source) if isinstance(node, NamespaceNode) else node.folder}
+        return {"PYTHONPATH": str(self._source) if node.shares_files else node.folder}
 
 
 def _packed(source: Path) -> bytes:

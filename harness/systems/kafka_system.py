@@ -17,7 +17,6 @@ from pathlib import Path
 
 from harness.errors import EnvironmentFault
 from harness.nodes import Node, Nodes
-from harness.nodes.namespaces import NamespaceNode
 from harness.systems import broker_questions, kafka_questions
 from harness.systems.clock_file import clock_environment
 from harness.systems.cluster_plan import new_cluster_id
@@ -49,7 +48,7 @@ class KafkaSystem(DeployedSystem):
         self._clock_faults = False
 
     def install(self) -> None:
-        copied = not all(isinstance(node, NamespaceNode) for node in self._nodes.values())
+        copied = not all(node.shares_files for node in self._nodes.values())
         here = find_files(self._kafka_home, copied=copied)
         with ThreadPoolExecutor(len(self._nodes)) as pool:
             self._files = dict(zip(self._nodes, pool.map(lambda node: _installed(node, here), self._nodes.values()), strict=True))
@@ -124,7 +123,7 @@ class KafkaSystem(DeployedSystem):
 
 def _installed(node: Node, here: KafkaFiles) -> KafkaFiles:
     """Where they are on the node."""
-    if isinstance(node, NamespaceNode):
+    if node.shares_files:
         return here
     what = f"installing Kafka on node {node.name}"
     for name, folder in ((_JAVA, here.java), (_JARS, here.jars)):

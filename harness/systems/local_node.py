@@ -10,9 +10,10 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.nodes.tied import tied_to_this_process
 from harness.systems.cluster_plan import NodePlan
 from harness.systems.health import Health, ask_health
-from harness.systems.process import ProcessName, tied_to_this_process
+from harness.systems.process import ProcessName
 
 ROOT = Path(__file__).resolve().parents[2]
 

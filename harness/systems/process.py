@@ -9,12 +9,9 @@ from __future__ import annotations
 import os
 import select
 import signal
-import sys
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-_PR_SET_PDEATHSIG = 1
 _STATE, _START_TIME = 0, 19  # fields of /proc/<pid>/stat, counted from the one behind the command's name
 
 
@@ -71,23 +68,6 @@ class ProcessName:
             return True
         finally:
             os.close(handle)
-
-
-def tied_to_this_process(command: Sequence[str]) -> list[str]:
-    """The same command, but the kernel kills it when the process that starts it ends, by kill -9 too.
-
-    It ties itself before it becomes the command, because running Python between fork and exec is unsafe beside a client's threads.
-    The trap: to the kernel the parent is the *thread* that forked. Start it from one that lives as long as it should.
-    """
-    return [sys.executable, "-I", "-S", "-c", _TIE, str(os.getpid()), *command]
-
-
-_TIE = f"""
-import ctypes, os, sys
-ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, {signal.SIGKILL.value})
-if os.getppid() == int(sys.argv[1]):
-    os.execvp(sys.argv[2], sys.argv[2:])
-"""
 
 
 def _stat(pid: int) -> list[str] | None:

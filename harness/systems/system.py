@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from harness.history.beside import Batch, Record
 from harness.nodes import Process
 
 Setting = str | int | float | bool
@@ -51,13 +50,16 @@ class ClockError:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaLog:
-    """One replica's log, read from its files. `compressed` batches are in `batches`, their records are not in `records`."""
+    """One replica's log, read from its files: the columns of the files beside the history, without those that name the replica.
+
+    `compressed` batches are in `batches`, their records are not in `records`.
+    """
 
     node: str
     topic: str
     part: int
-    batches: list[Batch]
-    records: list[Record]
+    batches: Mapping[str, Any]
+    records: Mapping[str, Any]
     compressed: int = 0
 
 

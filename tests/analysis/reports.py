@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.circumstances import Circumstances
+from analysis.columns import Rows
 from analysis.coverage import assess
 from analysis.findings import Finding, Witness, merge
 from analysis.metrics import Measures, measure, summary
@@ -77,7 +78,7 @@ def verdict_of(valid: Valid, findings: tuple[Finding, ...] = FINDINGS, faults: t
 
 
 def measures() -> Measures:
-    return measure(table(*rows()), NAMES)
+    return measure(Rows(table(*rows()), NAMES))
 
 
 @dataclass

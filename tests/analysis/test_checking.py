@@ -7,14 +7,18 @@ from pathlib import Path
 import pytest
 
 from analysis.anomalies import ANOMALIES
-from analysis.checking import Checked, buckets_of, check_histories, check_history, divide
+from analysis.checking import Checked, buckets_of, check_histories, check_history
+from analysis.families import CORE
 from analysis.findings import SHOWN, Finding, Witness
 from analysis.judging import Question, context_for, verdict_on
 from analysis.material import Material, read_material
 from analysis.second_opinion import differences, may_be_asked
 from analysis.spark import Spark, SparkOptions, open_spark
+from analysis.synth import INJECTIONS, synthesise
+from analysis.tasks import Room, divide
 from harness.history.beside import Batch
 from harness.history.readers import history_files
+from harness.history.schema import Function
 from tests.analysis.corpus import ALL, Case
 from tests.analysis.corpus.story import Expected, Rules, Story, sent
 
@@ -121,14 +125,6 @@ def test_a_difference_between_the_checkers_is_told(tmp_path):
     assert "lost: Spark finds 0, the reference 1, as ('t', 0, 10)" in told
 
 
-def test_few_rows_are_one_task_some_a_task_a_core_and_many_a_task_a_bucket():
-    buckets = list(range(-1, 32))
-    assert divide(buckets, 2, 1000) == [tuple(buckets)]
-    assert [len(task) for task in divide(buckets, 2, 100_000)] == [17, 16]
-    assert divide(buckets, 2, 10**9) == [(bucket,) for bucket in buckets]
-    assert divide([], 2, 0) == []
-
-
 def test_no_bucket_is_left_out(tmp_path):
     story = Story()
     for part in range(50):
@@ -136,8 +132,18 @@ def test_no_bucket_is_left_out(tmp_path):
     story.poll(2)
     story.write(tmp_path)
     buckets = buckets_of(read_material(tmp_path))
-    assert buckets[0] == -1 and len(buckets) > 20
-    assert sorted(bucket for task in divide(buckets, 3, 300_000) for bucket in task) == buckets
+    assert -1 in buckets and len(buckets) > 20 and sum(buckets.values()) == 51
+    assert sorted(bucket for task in divide(buckets, 3) for bucket in task) == sorted(buckets)
+
+
+def test_what_is_too_large_for_its_share_of_the_memory_has_all_of_it_and_is_checked_bit_by_bit_if_need_be(tmp_path, spark, monkeypatch):
+    synthesise(tmp_path / "run", 60_000, dict.fromkeys(INJECTIONS, 1), 5, partitions=20, hot=0.6)
+    whole = check(spark, tmp_path / "run")
+    monkeypatch.setattr("analysis.checking.room_in", lambda options: Room(shared=3_000, alone=10_000))
+    bits = check(spark, tmp_path / "run")
+    assert {name: bits.findings[name].count for name in CORE} == {name: whole.findings[name].count for name in CORE}
+    assert not whole.unjudged and "synthetic-0 has " in bits.unjudged[0]
+    assert bits.measures.count(Function.SEND) == whole.measures.count(Function.SEND)
 
 
 def check(spark: Spark, run: Path) -> Checked:

@@ -3,6 +3,7 @@ from collections import Counter
 
 import pytest
 
+from analysis.columns import Rows
 from analysis.coverage import STATES, assess, extract, leader_changes
 from harness.history.beside import PROVEN, Event, Fault
 from harness.history.schema import Function, Kind, Outcome
@@ -29,7 +30,7 @@ def fault(start, end, selector="one"):
 
 
 def reach(*events, rows=(), faults=(), acks="all"):
-    found = extract(table(*rows), NAMES, leader_changes(events))
+    found = extract(Rows(table(*rows), NAMES), leader_changes(events))
     return {name: one["state"] for name, one in assess([found], events, faults, acks).items()}
 
 
@@ -122,5 +123,5 @@ def test_counts_of_several_tasks_add_up():
 
 def test_words_go_by_their_names_whatever_their_numbers():
     names = NAMES | {"outcome": ["fail", "ok"], "f": ["poll", "send"]}
-    found = extract(table(send(1, 0, 1, Outcome.OK, f=1)), names, {})
+    found = extract(Rows(table(send(1, 0, 1, Outcome.OK, f=1)), names), {})
     assert found["send-refused"] == 1

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from analysis.checking import Checked
+from analysis.columns import Rows
 from analysis.findings import Finding, Witness
 from analysis.judging import Question, context_for, disputed, verdict_on
 from analysis.legality import Illegal
@@ -18,8 +19,8 @@ from harness.history.readers import join_files
 from harness.history.schema import Outcome
 from tests.analysis.histories import MS, NAMES, send, table
 
-SOUND = Checked(measures=measure(table(send(1, 0, MS)), NAMES))
-SILENT = replace(SOUND, measures=measure(table(send(1, 0, MS, Outcome.INFO)), NAMES))
+SOUND = Checked(measures=measure(Rows(table(send(1, 0, MS)), NAMES)))
+SILENT = replace(SOUND, measures=measure(Rows(table(send(1, 0, MS, Outcome.INFO)), NAMES)))
 LOST = replace(SOUND, findings={"lost": Finding("lost", 1, (Witness("Value 1 is gone.", (1,), topic="t", part=0),))})
 ILLEGAL = Illegal(1, ("operation 2 of process 1 ended before it began",))
 

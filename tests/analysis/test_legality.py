@@ -2,13 +2,14 @@
 
 import pytest
 
+from analysis.columns import Rows
 from analysis.legality import SHOWN, add_up, illegal_rows
 from harness.history.schema import Outcome
 from tests.analysis.histories import MS, NAMES, poll, send, table
 
 
 def found(*rows):
-    return illegal_rows(table(*rows), NAMES)
+    return illegal_rows(Rows(table(*rows), NAMES))
 
 
 def told(*rows):
@@ -48,8 +49,8 @@ def test_times_do_not_run_back_whatever_the_order_of_the_rows(order):
 
 def test_words_are_read_by_name():
     names = NAMES | {"outcome": ["info", "ok", "fail"]}
-    assert illegal_rows(table(send(1, 0, None, Outcome(0))), names).count == 0
-    assert illegal_rows(table(send(1, 0, None, Outcome(1))), names).count == 1
+    assert illegal_rows(Rows(table(send(1, 0, None, Outcome(0))), names)).count == 0
+    assert illegal_rows(Rows(table(send(1, 0, None, Outcome(1))), names)).count == 1
 
 
 def test_counts_add_up_and_only_a_few_are_told():
@@ -59,4 +60,4 @@ def test_counts_add_up_and_only_a_few_are_told():
 
 
 def test_no_rows_are_legal():
-    assert illegal_rows(table(), NAMES).count == 0
+    assert illegal_rows(Rows(table(), NAMES)).count == 0

@@ -3,6 +3,7 @@ import pickle
 import numpy as np
 import pytest
 
+from analysis.columns import Rows
 from analysis.histogram import MOST_BINS
 from analysis.metrics import LAG, SAMPLES_FOR_P999, measure, merge_all, summary
 from harness.history.beside import PROVEN, Fault
@@ -15,7 +16,7 @@ def about(value):
 
 
 def measured(*rows):
-    return measure(table(*rows), NAMES)
+    return measure(Rows(table(*rows), NAMES))
 
 
 def test_rates_are_by_operation_and_outcome_in_every_bin_from_first_to_last():
@@ -85,7 +86,7 @@ def test_causes_are_counted_by_error_name():
 
 def test_words_go_by_their_names_whatever_their_numbers():
     names = NAMES | {"outcome": ["info", "ok"], "f": ["poll", "send", "dance"]}
-    found = measure(table(send(1, 0, S, Outcome.OK, f=1), send(2, 0, S, Outcome.OK, f=2)), names)
+    found = measure(Rows(table(send(1, 0, S, Outcome.OK, f=1), send(2, 0, S, Outcome.OK, f=2)), names))
     assert found.count(Function.SEND, Outcome.INFO) == 1
     assert ("other", "info", "") in found.causes
 

@@ -20,11 +20,12 @@ from analysis.material import read_material
 from analysis.seen import Seen
 from analysis.spark import SparkOptions, SparkTrouble, open_spark
 from analysis.spark.java import full_java_home, spark_home
+from analysis.tasks import FEW_ROWS
 from harness.systems.free_ports import free_ports
 from tests.analysis.corpus.story import Story
 
 LIMIT_S = 600
-ROWS = checking.FEW_ROWS + 1000
+ROWS = FEW_ROWS + 1000
 
 pytestmark = pytest.mark.long
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from broker_impl import plugins
+from broker_impl.quorum import elections
 from broker_impl.replication.partition import Partition
 
 
@@ -35,12 +36,25 @@ def test_a_plugin_replaces_a_method(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             "no .*gone",
         ),
         ("from broker_impl.plugins import replace\ndef install(): replace('broker_impl.nowhere:x', 1)", "no broker_impl.nowhere:x"),
+        (
+            "from broker_impl.plugins import replace\n"
+            "def install(): replace('broker_impl.replication.partition:Partition.may_append', lambda self: None)",
+            "does not take",
+        ),
+        (
+            "from broker_impl.plugins import replace\n"
+            "def install():\n"
+            "    replace('broker_impl.quorum.elections:elect', None)\n"
+            "    replace('broker_impl.quorum.elections:elect', lambda partition, live: None)",
+            "does not take",
+        ),
         ("x = 1", "has no install"),
         ("def install(): raise ValueError('broken')", "broken"),
         ("this is not python", "failed to install"),
     ],
 )
-def test_a_plugin_that_does_not_fit_is_an_error(tmp_path: Path, text: str, complaint: str) -> None:
+def test_a_plugin_that_does_not_fit_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, complaint: str) -> None:
+    monkeypatch.setattr(elections, "elect", elections.elect)
     with pytest.raises(plugins.PluginError, match=complaint):
         plugins.load(write(tmp_path, text))
 

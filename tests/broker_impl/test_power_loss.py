@@ -76,13 +76,10 @@ def run_broker(disk: ForgetfulDisk, seed: int, work: Callable[[Client], Coroutin
     """Starts a broker on the disk, does the work, and drops the broker as a power cut does: nothing is closed."""
 
     async def main() -> None:
-        loop = asyncio.get_running_loop()
-        config = load_config({"node.id": 1, "listeners": "127.0.0.1:0", "log.dirs": "/disk/data"})
-        machine = Machine(disk, clock.wall_ms, random.Random(seed), Inline(), Journal(1, io.StringIO()))
-        broker = Broker(loop, config, machine)
+        broker = make_broker(disk, seed)
         port = await broker.server.listen("127.0.0.1", 0)
         broker.quorum.start()
-        session = loop.create_task(broker.session.run())
+        session = asyncio.create_task(broker.session.run())
         async with asyncio.timeout(DEADLINE_S):
             while not is_ready(broker):
                 await asyncio.sleep(0.005)
@@ -91,8 +88,18 @@ def run_broker(disk: ForgetfulDisk, seed: int, work: Callable[[Client], Coroutin
         await broker.server.close()
         await broker.quorum.close()
 
+    run(main())
+
+
+def make_broker(disk: ForgetfulDisk, seed: int) -> Broker:
+    config = load_config({"node.id": 1, "listeners": "127.0.0.1:0", "log.dirs": "/disk/data"})
+    machine = Machine(disk, clock.wall_ms, random.Random(seed), Inline(), Journal(1, io.StringIO()))
+    return Broker(asyncio.get_running_loop(), config, machine)
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(main())
+        runner.run(work)
 
 
 def is_ready(broker: Broker) -> bool:
@@ -135,3 +142,33 @@ def test_what_was_acknowledged_survives_power_loss() -> None:
 
 def test_the_same_is_lost_where_fdatasync_does_nothing() -> None:
     assert any(lost_after_power_cut(seed, acks=-1, sync_works=False) for seed in range(4))
+
+
+def test_a_broker_that_stops_before_it_knows_what_it_holds_calls_the_stop_clean_only_with_everything_on_the_disk() -> None:
+    written: dict[int, bytes] = {}
+    found: dict[int, bytes] = {}
+
+    async def write(client: Client) -> None:
+        await client.create_topic("t", {"segment.bytes": "4096"})
+        for number in range(60):
+            value = b"value-%d" % number * 20
+            offset = await client.produce("t", value, 1)
+            assert offset is not None
+            written[offset] = value
+
+    async def stop_early() -> None:
+        broker = make_broker(disk, 2)
+        broker.session.epoch = 7
+        await broker.stop()
+
+    async def read(client: Client) -> None:
+        found.update(await client.read_all("t"))
+
+    disk = ForgetfulDisk()
+    run_broker(disk, 1, write)
+    disk.kill()
+    run(stop_early())
+    assert disk.exists("/disk/data/.kafka_cleanshutdown")
+    disk.crash(random.Random(3))
+    run_broker(disk, 4, read)
+    assert found == written

@@ -41,6 +41,9 @@ class ScriptedQuorum:
         return answer
 
 
+LOGS = [(b"0123456789abcdef", 0, 3, 77)]
+
+
 class Leases:
     """Of the replicas, what a session touches."""
 
@@ -56,7 +59,7 @@ class Scene:
         machine = Machine(ForgetfulDisk(), clock.wall_ms, random.Random(1), Inline(), Journal(1, io.StringIO()))
         self.quorum = ScriptedQuorum(*heartbeats)
         self.leases = Leases()
-        self.session = Session(Services(loop, config, machine, cast(Any, self.quorum), cast(Any, self.leases)), 5)
+        self.session = Session(Services(loop, config, machine, cast(Any, self.quorum), cast(Any, self.leases)), 5, lambda: LOGS)
         self.now = loop.time
 
     async def until(self, condition: Callable[[], bool]) -> None:
@@ -81,7 +84,7 @@ def test_it_registers_with_its_marker_and_runs_once_the_controller_lets_it() -> 
         await scene.until(lambda: scene.session.state == "running")
         registration = scene.quorum.commands[0]
         assert isinstance(registration, RegisterBroker)
-        assert (registration.incarnation, registration.clean_epoch) == ("inc", 5)
+        assert (registration.incarnation, registration.clean_epoch, registration.ends) == ("inc", 5, LOGS)
         assert all(isinstance(command, Heartbeat) and command.epoch == 11 for command in scene.quorum.commands[1:])
 
     run(scenario)

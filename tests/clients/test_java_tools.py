@@ -12,13 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from harness.systems.kafka_files import KafkaFiles
 from tests.clients.confluent_client import ConfluentClient
 from tests.clients.conftest import ONE_NODE
 from tests.clients.interface import Message
 from tests.clients.java_tools import Unavailable, fetch_tools, run_tool
 from tests.clients.running import Running
 
-DUMP = "kafka.tools.DumpLogSegments"
+DUMP = "org.apache.kafka.tools.DumpLogSegments"
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 ROUNDS = 6
 MESSAGES = 40
@@ -31,20 +32,20 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(1800), ONE_NODE]
 @dataclass(frozen=True, slots=True)
 class Written:
     folder: Path
-    jars: Path
+    kafka: KafkaFiles
     messages: int
 
     def files(self, suffix: str) -> list[Path]:
         return sorted(self.folder.glob(f"*{suffix}"))
 
     def dump(self, suffix: str, *options: str) -> str:
-        return run_tool(self.jars, DUMP, ["--files", ",".join(map(str, self.files(suffix))), *options])
+        return run_tool(self.kafka, DUMP, ["--files", ",".join(map(str, self.files(suffix))), *options])
 
 
 @pytest.fixture(scope="module")
 def written(running: Running) -> Iterator[Written]:
     try:
-        jars = fetch_tools()
+        kafka = fetch_tools()
     except Unavailable as problem:
         pytest.skip(str(problem))
     topic = running.new_topic(segment_bytes=12_000, index_interval_bytes=500)
@@ -58,7 +59,7 @@ def written(running: Running) -> Iterator[Written]:
             running.start(1)
             running.wait_for_leader(topic)
     running.stop(1)
-    yield Written(running.folder(topic, node=1), jars, ROUNDS * len(CODECS) * MESSAGES)
+    yield Written(running.folder(topic, node=1), kafka, ROUNDS * len(CODECS) * MESSAGES)
     running.start(1)
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
 import subprocess
 import sys
 import threading
@@ -110,7 +111,8 @@ class Load:
 
     def __init__(self, bootstrap: str, topic: str, partitions: int, report: Path, *, producers: int = 3, rate: int = 40) -> None:
         self._report = report
-        self._command = [sys.executable, "-m", "tests.cluster.load", bootstrap, topic, *map(str, (partitions, producers, rate, report))]
+        told = map(str, (bootstrap, topic, partitions, producers, rate, report))
+        self._command = [sys.executable, "-X", "faulthandler", "-m", "tests.cluster.load", *told]
         self._acked = 0
         self._moved = threading.Condition()
 
@@ -137,10 +139,15 @@ class Load:
             assert enough, f"only {self._acked - before} of {messages} more messages acknowledged within {deadline:.0f} s"
 
     def finish(self) -> Seen:
-        """No more messages; waits for the fate of those under way."""
+        """No more messages; waits for the fate of those under way. Clients that hang tell on standard error where."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        assert self._process.wait(FINISH_DEADLINE) == 0, "the clients came to grief"
+        try:
+            code = self._process.wait(FINISH_DEADLINE)
+        except subprocess.TimeoutExpired:
+            self._process.send_signal(signal.SIGABRT)
+            code = self._process.wait()
+        assert code == 0, f"the clients came to grief: exit code {code}"
         self._watcher.join()
         return Seen.load(self._report)
 

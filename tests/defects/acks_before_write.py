@@ -3,7 +3,7 @@
 Stands for write-behind caches that answer first. While nothing fails nobody notices; when the leader is killed, what it had
 acknowledged and not yet written is nowhere.
 
-Exposed by killing leaders under load.
+Exposed by killing brokers under load.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from broker_impl.storage.batch import parse_header
 from broker_impl.storage.log import Appended
 
 ARM = "cluster"
-PLAN = "kill-leaders"
+PLAN = "kill-all"
 ANOMALIES = ("lost", "ack-conflict", "inconsistent-offsets")
 DELAY_S = 0.06
 

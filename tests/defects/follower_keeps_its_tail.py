@@ -13,7 +13,7 @@ from broker_impl.replication.fetchers import Fetcher
 from broker_impl.replication.replica import Replica
 
 ARM = "cluster"
-PLAN = "cut-and-kill-singles"
+PLAN = "cut-and-kill"
 ANOMALIES = ("replica-divergence", "read-conflict", "lost")
 
 

@@ -9,7 +9,7 @@ Exposed by cutting clients off from leaders, so that answers are lost.
 from broker_impl.plugins import replace
 
 ARM = "cluster"
-PLAN = "cut-clients"
+PLAN = "cut-clients-and-kill"
 ANOMALIES = ("duplicate", "reordered")
 
 

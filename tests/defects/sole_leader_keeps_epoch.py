@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import replace as changed
 
 from broker_impl.plugins import replace
+from broker_impl.quorum.elections import Outside
 from broker_impl.quorum.image import PartitionImage
 from broker_impl.quorum.records import NO_LEADER
 
@@ -21,8 +22,8 @@ ANOMALIES = ("replica-divergence", "read-conflict", "ack-conflict", "lost")
 def install() -> None:
     sound = replace("broker_impl.quorum.elections:with_state", None)
 
-    def with_state(partition: PartitionImage, isr: Collection[int], leader: int) -> PartitionImage:
-        found: PartitionImage = sound(partition, isr, leader)
+    def with_state(partition: PartitionImage, isr: Collection[int], leader: int, outside: Outside) -> PartitionImage:
+        found: PartitionImage = sound(partition, isr, leader, outside)
         alone = len(found.isr) == 1 and found.isr == partition.isr
         if found is not partition and alone and NO_LEADER in (partition.leader, leader):
             return changed(found, leader_epoch=partition.leader_epoch)

@@ -3,7 +3,7 @@
 Stands for ISR changes that are not fenced, what KIP-497 and KIP-903 are about. A leader that was paused wakes up,
 finds all its followers late, and makes itself the only member of an ISR that is no longer its own; the next election goes to it.
 
-Exposed by pausing the leader until another is elected, and a change of leaders after it woke.
+Exposed by a leader that sleeps until another is elected, and that reaches the controller before it reaches the other replicas.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from broker_impl.plugins import replace
 
 ARM = "cluster"
-PLAN = "pause-leader-then-kill"
+PLAN = "asleep-and-cut-off"
 ANOMALIES = ("lost", "lost-after-read", "read-conflict")
 
 

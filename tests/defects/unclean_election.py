@@ -20,7 +20,7 @@ ANOMALIES = ("lost", "lost-after-read", "read-conflict")
 def install() -> None:
     sound = replace("broker_impl.quorum.elections:elect", None)
 
-    def elect(partition: PartitionImage, live: Set[int], *, leaving: int | None = None, unclean: bool = False) -> Any:
-        return sound(partition, live, leaving=leaving, unclean=True)
+    def elect(partition: PartitionImage, live: Set[int], min_isr: int, *, unclean: bool = False, **details: Any) -> Any:
+        return sound(partition, live, min_isr, unclean=True, **details)
 
     replace("broker_impl.quorum.elections:elect", elect)

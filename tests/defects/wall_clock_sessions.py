@@ -30,7 +30,7 @@ def install() -> None:
 
     begin = replace("broker_impl.quorum.sessions:Sessions.__init__", None)
 
-    def __init__(self: Sessions, timeout_s: float, brokers: frozenset[int], now: float) -> None:
+    def __init__(self: Sessions, timeout_s: float, brokers: frozenset[int], *_monotonic: float) -> None:
         begin(self, timeout_s, brokers, time.time())
 
     replace("broker_impl.quorum.sessions:Sessions.__init__", __init__)

@@ -36,11 +36,3 @@ def system(running) -> HighwaterSystem:
 @pytest.fixture
 def nemesis(nodes, system) -> Nemesis:
     return Nemesis(nodes, system, seed=1)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Faults on a real cluster take minutes and belong to the long tests; what is pure runs every time."""
-    for item in items:
-        if "tests/nemesis" in item.nodeid and "running" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.long)

@@ -64,5 +64,6 @@ def test_a_reset_undoes_what_another_fault_did(system, nemesis):
 
 def test_a_clock_that_does_not_follow_is_unproven(nodes, system, nemesis, monkeypatch):
     monkeypatch.setattr(system, "set_clock", lambda node, offset: None)
+    monkeypatch.setattr("nemesis.clock.PROOF_TIMEOUT", 1.0)
     [row] = nemesis.run([planned("clock", "bump", "n1", end=1.0, offset=60.0)], time.monotonic())
     assert row.state == UNPROVEN

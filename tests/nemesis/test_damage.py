@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+from nemesis.damage import has_tail
 from nemesis.nemesis import PROVEN, UNPROVEN
 from tests.nemesis.cluster import Running, eventually, fill, planned, told
 
@@ -17,7 +18,7 @@ def contents(system, topic: str) -> dict[str, list[list[int | None]]]:
     found: dict[str, list[list[int | None]]] = {}
     for replica in system.dump(int):
         if replica.topic == topic:
-            found.setdefault(replica.node, []).append([record.value for record in replica.records])
+            found.setdefault(replica.node, []).append(replica.records["value"])
     return found
 
 
@@ -51,7 +52,20 @@ def test_deleted_indexes_are_gone_and_made_anew(nodes, system, nemesis):
     assert len(sizes(system, "n3", "indexed", "*.index")) == 2
 
 
+def test_a_strike_waits_for_a_tail_where_everything_is_flushed(nodes, system, nemesis):
+    assert system.stop_node("n1", 60.0)
+    system.start_node("n1")
+    system.wait_up(["n1"])
+    assert not has_tail(nodes.nodes[0], system.data_path("n1"))
+    with Running(nemesis, planned("torn-tail", target="n1", how="cut", bytes=50)) as struck:
+        fill(nodes, system, "late", 20)
+        assert told(struck.proof())["n1"]["changed"] > 0
+    assert struck.end()[0].state == PROVEN
+
+
 def test_files_that_did_not_change_prove_nothing(nodes, system, nemesis, monkeypatch):
+    fill(nodes, system, "unchanged", 20)
     monkeypatch.setattr("nemesis.torn_tail.tear_tails", lambda *arguments: None)
     [row] = nemesis.run([planned("torn-tail", target="n1", end=0.1, how="cut", bytes=50)], time.monotonic())
     assert row.state == UNPROVEN
+    assert told(row)["n1"]["changed"] == 0

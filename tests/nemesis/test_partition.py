@@ -46,6 +46,12 @@ def test_one_way_loses_what_is_sent_or_what_is_received():
     assert cut_pairs("one-way", NODES[:3], ["n1"], lost="received") == {("n1", "n2"), ("n1", "n3")}
 
 
+def test_clients_lose_a_leader_or_its_answers_alone_or_what_they_ask_it():
+    assert cut_pairs("clients-from-leader", NODES[:3], ["n1"], lost="all") == {("client", "n1"), ("n1", "client")}
+    assert cut_pairs("clients-from-leader", NODES[:3], ["n1"], lost="sent") == {("client", "n1")}
+    assert cut_pairs("clients-from-leader", NODES[:3], ["n1"], lost="received") == {("n1", "client")}
+
+
 def test_a_leader_is_cut_from_its_followers_and_from_nobody_else():
     partition = PartitionView("t", 0, "n2", ("n2", "n4", "n1"), ("n2", "n4"))
     assert cut_pairs("leader-from-isr", NODES, ["n2"], partition=partition) == {("n2", "n4"), ("n4", "n2"), ("n2", "n1"), ("n1", "n2")}

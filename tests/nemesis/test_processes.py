@@ -35,6 +35,18 @@ def test_a_stopped_broker_says_goodbye(nodes, system, nemesis):
     assert answers(nodes, system, "n2")
 
 
+def test_a_stop_that_comes_late_gives_the_broker_its_time_all_the_same(nodes, system, nemesis, monkeypatch):
+    given, stop = [], system.stop_node
+
+    def noted(node, timeout):
+        given.append(timeout)
+        return stop(node, timeout)
+
+    monkeypatch.setattr(system, "stop_node", noted)
+    [row] = nemesis.run([planned("stop", target="n3", end=0.1)], time.monotonic())
+    assert row.state == PROVEN and given == [30.0]
+
+
 def test_a_paused_broker_takes_connections_and_says_nothing_until_it_is_healed(nodes, system, nemesis):
     pid = system.process("n1").pid
     with Running(nemesis, planned("pause", target="n1")) as struck:

@@ -1,6 +1,7 @@
 """Roles become nodes when the fault strikes, and the same randomness and view give the same nodes."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -44,6 +45,12 @@ def test_followers_are_those_of_one_partition_that_has_a_leader():
     assert {struck("followers", seed=seed) for seed in range(30)} == {("n2", "n3"), ("n2", "n5")}
 
 
+def test_a_follower_is_one_of_them_and_one_that_lives_if_any_does():
+    assert {struck("follower", seed=seed) for seed in range(60)} == {("n2",), ("n3",), ("n5",)}
+    down = replace(VIEW, up=frozenset({"n1", "n2", "n4"}))
+    assert {struck("follower", down, seed) for seed in range(60)} == {("n2",)}
+
+
 def test_the_controller_is_the_one_that_is_known_now():
     assert struck("controller") == ("n2",)
 
@@ -62,7 +69,7 @@ def test_nodes_that_are_down_are_drawn_last():
     assert all({"n3", "n5"} < set(struck("majority", view, seed)) for seed in range(20))
 
 
-@pytest.mark.parametrize("text", ["controller", "leader", "leaders", "followers", "as:cut", "n9"])
+@pytest.mark.parametrize("text", ["controller", "leader", "leaders", "follower", "followers", "as:cut", "n9"])
 def test_a_role_that_nobody_has_is_no_target(text):
     with pytest.raises(NoTarget):
         struck(text, ClusterView(NODES, frozenset(NODES)))

@@ -1,4 +1,8 @@
-"""Ours: Spark's tasks read and check their own buckets. One Spark for all passes: the core checks, then all of them."""
+"""Ours: Spark's tasks read and check their own buckets. One Spark for all passes: the core checks, then all of them.
+
+The core checks are those that the others answer for, and nothing beside; all checks are what `./highwater check` does, with everything that
+it measures.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ def main() -> None:
     context = context_for(material, Question())
 
     def check(spark: Spark, names: Collection[str]) -> Counts:
-        checked = check_history(spark, material, context, names)
+        checked = check_history(spark, material, context, names, alone=names == families.CORE)
         if checked.problems:
             raise SystemExit("\n".join(checked.problems))
         return {name: checked.findings[name].count if name in checked.findings else 0 for name in ANOMALIES if name in names}

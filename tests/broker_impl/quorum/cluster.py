@@ -63,9 +63,12 @@ class Cluster:
                 self.heartbeat(broker)
             self.tick()
 
-    def register(self, broker: int, clean_epoch: int | None = None, incarnation: str | None = None) -> int:
+    def register(self, broker: int, clean_epoch: int | None = None, incarnation: str | None = None, **ends: tuple[int, int]) -> int:
+        """`ends`: last epoch and end of its log of partition 0 of the topics named."""
         self.incarnations += 1
-        reply = self.do(RegisterBroker(broker, incarnation or f"run-{self.incarnations}", "127.0.0.1", 9000 + broker, None, clean_epoch))
+        name = incarnation or f"run-{self.incarnations}"
+        logs = [(self.image.topics[topic].id, 0, *end) for topic, end in ends.items()]
+        reply = self.do(RegisterBroker(broker, name, "127.0.0.1", 9000 + broker, None, clean_epoch, logs))
         assert isinstance(reply, Registered)
         return reply.epoch
 
@@ -74,8 +77,8 @@ class Cluster:
         assert isinstance(reply, HeartbeatReply)
         return reply
 
-    def start(self, broker: int, clean_epoch: int | None = None) -> int:
-        epoch = self.register(broker, clean_epoch)
+    def start(self, broker: int, clean_epoch: int | None = None, **ends: tuple[int, int]) -> int:
+        epoch = self.register(broker, clean_epoch, None, **ends)
         self.heartbeat(broker)
         return epoch
 

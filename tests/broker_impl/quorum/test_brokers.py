@@ -1,7 +1,8 @@
 from broker_impl.protocol.errors import ErrorCode
 from broker_impl.quorum.commands import Heartbeat, HeartbeatReply, RegisterBroker, Registered
+from broker_impl.quorum.controller import ControllerSettings
 from broker_impl.quorum.records import NO_LEADER
-from tests.broker_impl.quorum.cluster import Cluster
+from tests.broker_impl.quorum.cluster import SESSION_S, STEP_S, Cluster
 
 
 def beat(cluster: Cluster, broker: int, epoch: int, metadata_offset: int) -> HeartbeatReply:
@@ -204,3 +205,70 @@ def test_after_all_stop_cleanly_without_the_controller_any_of_them_may_lead() ->
     cluster.fence(3)
     assert cluster.partition("a").isr == (1, 2)
     assert cluster.partition("a").leader in (1, 2)
+
+
+TWO_IN_SYNC = ControllerSettings(session_timeout_s=SESSION_S, topic_defaults={"min.insync.replicas": "2"})
+
+
+def test_the_last_in_sync_that_comes_back_uncleanly_gives_way_to_one_that_stopped_cleanly() -> None:
+    """What was acknowledged by 1 and 2 is in 1's log alone when 2 has lost its tail."""
+    cluster = Cluster(3, TWO_IN_SYNC)
+    cluster.create("a", (1, 2, 3))
+    cluster.fence(3)
+    stopped = cluster.epoch(1)
+    cluster.heartbeat(1, stop=True)
+    assert (cluster.partition("a").leader, cluster.partition("a").isr, cluster.partition("a").elr) == (2, (2,), (1,))
+    cluster.start(2)
+    waiting = cluster.partition("a")
+    assert (waiting.leader, waiting.isr, waiting.elr) == (NO_LEADER, (1,), ())
+    cluster.start(3)
+    assert cluster.partition("a").leader == NO_LEADER
+    cluster.start(1, clean_epoch=stopped)
+    assert (cluster.partition("a").leader, cluster.partition("a").isr) == (1, (1,))
+
+
+def test_one_that_left_a_too_small_isr_leads_when_the_last_in_sync_is_gone() -> None:
+    cluster = Cluster(2, TWO_IN_SYNC)
+    cluster.create("a", (1, 2))
+    cluster.alter(1, cluster.isr_change("a", 1))
+    assert cluster.partition("a").elr == (2,)
+    cluster.fence(1)
+    after = cluster.partition("a")
+    assert (after.leader, after.isr, after.elr, after.leader_epoch) == (2, (2,), (1,), 1)
+
+
+def test_one_that_joined_a_large_enough_isr_leaves_nobody_else_eligible() -> None:
+    cluster = Cluster(3, TWO_IN_SYNC)
+    cluster.create("a", (1, 2, 3))
+    cluster.alter(1, cluster.isr_change("a", 1))
+    assert cluster.partition("a").elr == (2, 3)
+    cluster.alter(1, cluster.isr_change("a", 1, 3))
+    assert cluster.partition("a").elr == ()
+
+
+def test_of_two_that_come_back_uncleanly_the_one_with_all_its_log_leads() -> None:
+    """1 was killed and has everything in its page cache still; 2, the last in sync, has lost its tail."""
+    cluster = Cluster(3, TWO_IN_SYNC)
+    cluster.create("a", (2, 1, 3))
+    cluster.fence(3)
+    cluster.fence(1)
+    assert (cluster.partition("a").isr, cluster.partition("a").elr) == ((2,), (1,))
+    cluster.pass_time(SESSION_S + STEP_S)
+    cluster.start(1, a=(0, 100))
+    cluster.start(3, a=(0, 40))
+    waiting = cluster.partition("a")
+    assert (waiting.leader, waiting.isr, waiting.elr, waiting.recalled) == (NO_LEADER, (2,), (), ((1, 0, 100),))
+    cluster.start(2, a=(0, 90))
+    assert (cluster.partition("a").leader, cluster.partition("a").isr) == (1, (1,))
+    cluster.alter(1, cluster.isr_change("a", 1, 2))
+    assert cluster.partition("a").recalled == ()
+    assert cluster.replayed() == cluster.image
+
+
+def test_a_broker_without_a_log_of_the_partition_is_the_last_to_lead() -> None:
+    cluster = Cluster(2, TWO_IN_SYNC)
+    cluster.create("a", (1, 2))
+    cluster.pass_time(2 * SESSION_S)
+    cluster.start(1)
+    cluster.start(2, a=(0, 1))
+    assert cluster.partition("a").leader == 2

@@ -101,3 +101,27 @@ def test_allowing_unclean_elections_revives_what_waits(cluster: Cluster, kind: s
     cluster.fence(1)
     alter(cluster, ConfigEdit("unclean.leader.election.enable", SET, "true"), kind=kind, name=name)
     assert (cluster.partition("a").leader, cluster.partition("a").isr) == (2, (2,))
+
+
+def test_how_many_replicas_must_be_in_sync_cannot_be_set_on_one_broker(cluster: Cluster) -> None:
+    edit = ConfigEdit("min.insync.replicas", SET, "2")
+    assert alter(cluster, edit, kind="broker", name="1").error == ErrorCode.INVALID_CONFIG
+    assert alter(cluster, edit, kind="broker", name="").error == ErrorCode.NONE
+
+
+def test_fewer_replicas_that_must_be_in_sync_make_nobody_eligible_any_more(cluster: Cluster) -> None:
+    alter(cluster, ConfigEdit("min.insync.replicas", SET, "2"))
+    cluster.fence(2)
+    assert (cluster.partition("a").isr, cluster.partition("a").elr) == ((1,), (2,))
+    for value in ("1", "2"):
+        alter(cluster, ConfigEdit("min.insync.replicas", SET, value))
+        assert cluster.partition("a").elr == ()
+
+
+def test_a_leader_that_has_not_heard_that_more_must_be_in_sync_cannot_drop_anybody(cluster: Cluster) -> None:
+    late = cluster.isr_change("a", 1)
+    alter(cluster, ConfigEdit("min.insync.replicas", SET, "2"))
+    assert cluster.alter(1, late).error == ErrorCode.INVALID_UPDATE_VERSION
+    assert cluster.partition("a").isr == (1, 2)
+    assert cluster.alter(1, cluster.isr_change("a", 1)).error == ErrorCode.NONE
+    assert cluster.partition("a").elr == (2,)

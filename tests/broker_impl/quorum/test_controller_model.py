@@ -35,12 +35,13 @@ from broker_impl.quorum.commands import (
 from broker_impl.quorum.controller import Controller, ControllerSettings
 from broker_impl.quorum.image import Image, PartitionImage
 from broker_impl.quorum.records import NO_LEADER, BrokerRegistered, BrokerUnfenced, Record, decode_records, encode_records
-from broker_impl.quorum.topic_configs import unclean_election_allowed
+from broker_impl.quorum.topic_configs import min_insync, unclean_election_allowed
 
 BROKERS = [1, 2, 3, 4]
 TOPICS = ["a", "b"]
 SESSION_S = 3.0
 UNCLEAN = "unclean.leader.election.enable"
+MIN_INSYNC = "min.insync.replicas"
 
 Partitions = dict[tuple[bytes, int], PartitionImage]
 
@@ -95,7 +96,7 @@ class ControllerAmongUnreliableBrokers(RuleBasedStateMachine):
             self.start(broker)
             self._settle()
         for topic, unclean in zip(TOPICS, ["false", "false" if clean else "true"], strict=True):
-            self.create_topic(topic, 2, 3, unclean)
+            self.create_topic(topic, 2, 3, unclean, "2")
         self._settle()
 
     # What brokers do
@@ -150,9 +151,15 @@ class ControllerAmongUnreliableBrokers(RuleBasedStateMachine):
 
     # What operators do
 
-    @rule(topic=st.sampled_from(TOPICS), partitions=st.integers(1, 2), factor=st.integers(1, 3), unclean=st.sampled_from(["false", "true"]))
-    def create_topic(self, topic: str, partitions: int, factor: int, unclean: str) -> None:
-        self._decide(Message(CreateTopics([NewTopic(topic, partitions, factor, None, {UNCLEAN: unclean})])))
+    @rule(
+        topic=st.sampled_from(TOPICS),
+        partitions=st.integers(1, 2),
+        factor=st.integers(1, 3),
+        unclean=st.sampled_from(["false", "true"]),
+        min_insync=st.sampled_from("123"),
+    )
+    def create_topic(self, topic: str, partitions: int, factor: int, unclean: str, min_insync: str) -> None:
+        self._decide(Message(CreateTopics([NewTopic(topic, partitions, factor, None, {UNCLEAN: unclean, MIN_INSYNC: min_insync})])))
 
     @rule(topic=st.sampled_from(TOPICS), dice=st.integers(0, 3))
     def delete_or_grow_topic(self, topic: str, dice: int) -> None:
@@ -160,7 +167,11 @@ class ControllerAmongUnreliableBrokers(RuleBasedStateMachine):
 
     @rule(topic=st.sampled_from(TOPICS), value=st.sampled_from(["true", "false"]))
     def allow_unclean_elections(self, topic: str, value: str) -> None:
-        self._decide(Message(AlterConfigs([ConfigResourceEdits("topic", topic, [ConfigEdit(UNCLEAN, ConfigOperation.SET, value)])])))
+        self._configure(topic, UNCLEAN, value)
+
+    @rule(topic=st.sampled_from(TOPICS), value=st.sampled_from("123"))
+    def ask_for_more_or_fewer_replicas(self, topic: str, value: str) -> None:
+        self._configure(topic, MIN_INSYNC, value)
 
     @rule(unclean=st.booleans())
     def elect_leaders(self, unclean: bool) -> None:
@@ -230,7 +241,14 @@ class ControllerAmongUnreliableBrokers(RuleBasedStateMachine):
             assert set(part.isr) <= set(part.replicas)
             assert part.leader == NO_LEADER or part.leader in part.isr
             assert part.leader == NO_LEADER or part.leader in live, "no fenced or stopping broker leads"
-            assert part.leader != NO_LEADER or not live & set(part.isr), "whoever can lead does"
+            assert part.leader != NO_LEADER or not live & {*part.isr, *part.elr}, "whoever can lead does"
+
+    @invariant()
+    def nobody_outside_the_isr_is_eligible_where_records_can_be_acknowledged(self) -> None:
+        image = self.controller.tail
+        for topic, part in image.all_partitions():
+            assert not set(part.elr) & set(part.isr)
+            assert not (part.elr or part.recalled) or len(part.isr) < min(min_insync(image, topic.name, {}), len(part.replicas))
 
     @invariant()
     def only_a_clean_starter_on_its_way_up_shares_an_isr_while_it_is_not_live(self) -> None:
@@ -251,6 +269,9 @@ class ControllerAmongUnreliableBrokers(RuleBasedStateMachine):
         for entry in self.entries:
             image = image.apply(entry.offset, entry.records)
         assert image == self.controller.tail
+
+    def _configure(self, topic: str, key: str, value: str) -> None:
+        self._decide(Message(AlterConfigs([ConfigResourceEdits("topic", topic, [ConfigEdit(key, ConfigOperation.SET, value)])])))
 
     def _decide(self, message: Message) -> None:
         before = self.controller.tail
@@ -291,9 +312,10 @@ class ControllerAmongUnreliableBrokers(RuleBasedStateMachine):
         asked = isinstance(command, ElectLeaders) and command.unclean
         allowed = unclean_election_allowed(self.controller.tail, before.topic_names[key[0]], {})
         if new.leader not in (old.leader, NO_LEADER) and not asked and not allowed:
-            assert new.leader in old.isr, "a clean election takes nobody outside the ISR"
+            assert new.leader in (*old.isr, *old.elr, *_recalled(old)), "a clean election takes nobody who may lack an acknowledged record"
         if not isinstance(command, AlterIsr) and not asked and not allowed:
-            assert set(new.isr) <= set(old.isr), "only a leader adds to its ISR"
+            assert set(new.isr) <= {*old.isr, *old.elr, *_recalled(old)}, "only a leader adds others to its ISR"
+        assert set(new.elr) <= {*old.isr, *old.elr}, "nobody becomes eligible who was not in sync"
 
     def _check_registration(self, before: Image, record: BrokerRegistered, old: Partitions, new: Partitions) -> None:
         assert record.epoch == self.last_offset, "the epoch is the offset of the entry"
@@ -305,6 +327,8 @@ class ControllerAmongUnreliableBrokers(RuleBasedStateMachine):
                 assert new[key].leader_epoch > part.leader_epoch
             if unclean and record.id in new[key].isr:
                 assert new[key].isr == (record.id,), "after an unclean stop it is in an ISR only alone"
+                assert not set(part.elr) - {record.id}, "and only if nobody can take its place"
+            assert not unclean or record.id not in new[key].elr
 
     def _check_heartbeat(self, before: Image, command: Heartbeat, records: list[Record]) -> None:
         stale = before.brokers[command.id].epoch != command.epoch
@@ -368,6 +392,10 @@ class ControllerAmongUnreliableBrokers(RuleBasedStateMachine):
             model = self.brokers[message.command.id]
             if model.running and model.incarnation == message.incarnation:
                 model.epoch = reply.epoch
+
+
+def _recalled(part: PartitionImage) -> set[int]:
+    return {broker for broker, _, _ in part.recalled}
 
 
 def _partitions(image: Image) -> Partitions:

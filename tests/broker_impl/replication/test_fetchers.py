@@ -13,6 +13,7 @@ from broker_impl.protocol.registry import FETCH
 from broker_impl.replication.fetchers import VERSION, Fetcher, Fetchers, FetchSettings
 from broker_impl.replication.replica import Replica
 from broker_impl.storage.log import LogConfig
+from tests.broker_impl.forgetful_disk import ForgetfulDisk
 from tests.broker_impl.replication.replica_making import LEADER, ME, TOPIC_ID, batch, become_follower, make_directory, make_replica
 
 SETTINGS = FetchSettings(ME, 100, 1 << 20, 10 << 20)
@@ -73,7 +74,8 @@ class Owner:
 
 class Scene:
     def __init__(self, config: LogConfig | None = None) -> None:
-        self.directory = make_directory()
+        self.disk = ForgetfulDisk()
+        self.directory = make_directory(self.disk)
         self.replica = make_replica(self.directory, 0, config)
         become_follower(self.replica, 5)
         self.link = LeaderLink()
@@ -207,6 +209,20 @@ def test_where_only_flushed_data_counts_the_next_fetch_waits_for_the_flush() -> 
         scene.replica.log.flush()
         scene.fetcher.kick()
         assert (await scene.asked(2)).topics[0].partitions[0].fetch_offset == 1
+
+    run(scenario)
+
+
+def test_what_was_stored_before_the_disk_was_full_is_flushed_too() -> None:
+    async def scenario() -> None:
+        scene = Scene(LogConfig(flush_messages=1))
+        scene.fetcher.add([scene.replica])
+        await scene.asked(1)
+        fits, does_not = batch(b"a", 0, 4), batch(b"b", 1, 5)
+        scene.disk.room = len(fits) + 30
+        scene.link.answer(FetchedPartition(0, 0, 0, 0, 0, records=memoryview(bytes(fits) + bytes(does_not))))
+        assert scene.replica.log.end_offset == scene.replica.state.log_end == 1
+        assert scene.owner.grown == [scene.replica]
 
     run(scenario)
 

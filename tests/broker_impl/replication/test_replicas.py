@@ -77,17 +77,22 @@ class Scene:
         timer = LoopTimer(loop)
         self.followed = Followed()
         self.removed: list[str] = []
+        self.delays: list[float] = []
         self.replicas.fetches, self.replicas.produces = Purgatory(timer), Purgatory(timer)
         self.replicas.fetchers = self.followed  # type: ignore[assignment]
         self.replicas.isr_updates = Wishes()  # type: ignore[assignment]
         self.replicas.flusher = Flushes()  # type: ignore[assignment]
-        self.replicas.remove_later = lambda path, _delay: self.removed.append(path)
+        self.replicas.remove_later = self._remove_later
         self.replicas.lease_until = float("inf")
         self.image = Image.empty()
 
+    def _remove_later(self, path: str, delay_s: float) -> None:
+        self.removed.append(path)
+        self.delays.append(delay_s)
+
     def apply(self, *records: Record) -> None:
-        old, self.image = self.image, self.image.apply(self.image.offset + 1, records)
-        self.replicas.apply(old, self.image)
+        self.image = self.image.apply(self.image.offset + 1, records)
+        self.replicas.apply(self.image)
 
     def register(self, incarnation: str = "this", broker: int = ME) -> None:
         epoch = self.image.offset + 1
@@ -145,13 +150,24 @@ def test_a_deleted_topics_log_goes_and_a_new_one_of_the_same_name_begins_empty()
     now.register()
     now.create()
     now.replicas.find("t", 0).append(batch(b"v"), 1, clock.wall_ms(), 0.0)
-    old, now.image = now.image, now.image.apply(now.image.offset + 1, [TopicDeleted(FIRST_ID)])
+    now.image = now.image.apply(now.image.offset + 1, [TopicDeleted(FIRST_ID)])
     created: list[Record] = [TopicCreated("t", SECOND_ID), PartitionCreated(SECOND_ID, 0, (ME, OTHER), (ME, OTHER), ME, 0, 0)]
     now.image = now.image.apply(now.image.offset + 1, created)
-    now.replicas.apply(old, now.image)
+    now.replicas.apply(now.image)
     assert now.replicas.find("t", 0).log.end_offset == 0
     assert now.replicas.find("t", 0).log.topic_id == SECOND_ID
     assert len(now.removed) == 1
+
+
+@scene
+def test_a_deleted_topic_is_removed_by_its_own_settings_which_go_with_it() -> None:
+    now = Scene()
+    now.register("other", OTHER)
+    now.register()
+    now.create()
+    now.apply(ConfigChanged("topic", "t", "file.delete.delay.ms", "250"))
+    now.apply(TopicDeleted(FIRST_ID))
+    assert now.delays == [0.25]
 
 
 @scene
@@ -210,3 +226,30 @@ def test_changed_settings_reach_the_log_and_the_partition() -> None:
     assert replica.state.settings.min_insync == 2
     now.apply(ConfigChanged("topic", "t", "segment.bytes", None))
     assert replica.log.config.segment_bytes == LogConfig().segment_bytes
+
+
+@scene
+def test_what_changed_while_another_incarnation_was_registered_is_caught_up_with() -> None:
+    now = Scene()
+    now.register("other", OTHER)
+    now.register()
+    now.create()
+    replica = now.replicas.find("t", 0)
+    now.register("one that registered late")
+    now.apply(ConfigChanged("topic", "t", "min.insync.replicas", "2"))
+    now.change(OTHER, 1)
+    assert (replica.state.role, replica.state.settings.min_insync) == (Role.LEADER, 1)
+    now.register()
+    assert (replica.state.role, replica.state.settings.min_insync) == (Role.FOLLOWER, 2)
+
+
+@scene
+def test_a_smaller_isr_and_more_replicas_needed_come_as_one_and_nothing_is_committed_in_between() -> None:
+    now = Scene()
+    now.register("other", OTHER)
+    now.register()
+    now.create()
+    replica = now.replicas.find("t", 0)
+    replica.append(batch(b"v"), 1, clock.wall_ms(), 0.0)
+    now.apply(ConfigChanged("topic", "t", "min.insync.replicas", "2"), PartitionChanged(FIRST_ID, 0, (ME,), ME, 0, 1))
+    assert (replica.state.isr, replica.state.high_watermark) == ((ME,), 0)

@@ -3,17 +3,20 @@
 import asyncio
 import io
 import random
+import threading
 from types import SimpleNamespace
 from typing import Any, cast
 
 from broker_impl.config import load_config
 from broker_impl.machine import Machine, clock
 from broker_impl.machine.journal import Journal
-from broker_impl.machine.threads import Inline
+from broker_impl.machine.threads import Inline, ThreadPool
 from broker_impl.replication.partition import NOTHING
 from broker_impl.replication.replica import Replica
 from broker_impl.replication.upkeep import Upkeep
 from tests.broker_impl.forgetful_disk import ForgetfulDisk
+
+DEADLINE_S = 60.0
 
 
 class Clock:
@@ -54,3 +57,29 @@ def test_a_leader_that_was_stopped_itself_judges_its_followers_only_at_the_next_
         now.now = at
         asyncio.run(upkeep._tick())
     assert replicas.judged == [100.0, 100.5, 106.5]
+
+
+def test_a_checkpoint_that_is_being_written_is_waited_for() -> None:
+    began, may_end = threading.Event(), threading.Event()
+
+    def checkpoint(_watermarks: object) -> None:
+        began.set()
+        may_end.wait(DEADLINE_S)
+
+    async def scenario() -> None:
+        often = {"replica.high.watermark.checkpoint.interval.ms": 10}
+        config = load_config({"node.id": 1, "listeners": "127.0.0.1:1", "log.dirs": "/d"} | often)
+        machine = Machine(ForgetfulDisk(), clock.wall_ms, random.Random(1), ThreadPool(), Journal(1, io.StringIO()))
+        directory = SimpleNamespace(checkpoint=checkpoint)
+        upkeep = Upkeep(asyncio.get_running_loop(), config, machine, cast(Any, directory), cast(Any, []))
+        upkeep.start()
+        assert await asyncio.to_thread(began.wait, DEADLINE_S)
+        closing = asyncio.ensure_future(upkeep.close())
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert not closing.done()
+        may_end.set()
+        await asyncio.wait_for(closing, DEADLINE_S)
+        machine.threads.close()
+
+    asyncio.run(scenario())

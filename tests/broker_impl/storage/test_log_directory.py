@@ -64,6 +64,17 @@ def test_after_a_clean_stop_everything_is_as_it_was() -> None:
     assert contents(log) == written[2:]
 
 
+def test_the_ends_of_all_logs_are_told_by_the_epoch_of_the_last_batch() -> None:
+    disk = ForgetfulDisk()
+    directory, log = create(disk)
+    assert directory.log_ends() == [(TOPIC_ID, 0, -1, 0)]
+    fill(log, 7)
+    [(topic, part, epoch, end)] = directory.log_ends()
+    assert (topic, part, epoch, end) == (TOPIC_ID, 0, log.latest_epoch(), log.end_offset) and end == 7
+    log.truncate_to(0)
+    assert directory.log_ends() == [(TOPIC_ID, 0, -1, 0)]
+
+
 def test_the_marker_of_a_clean_stop_counts_once() -> None:
     disk = ForgetfulDisk()
     directory, log = create(disk)
@@ -188,6 +199,31 @@ def test_other_folders_are_left_alone() -> None:
     disk.make_dirs("/data/lost+found")
     assert open_directory(disk).load(lambda topic: SMALL, WALL) == {}
     assert disk.exists("/data/metadata")
+
+
+def test_a_log_that_nobody_uses_yet_keeps_its_high_watermark() -> None:
+    disk = ForgetfulDisk()
+    directory, log = create(disk)
+    fill(log, 5)
+    directory.checkpoint({NAME: 4})
+    disk.kill()
+    directory, log = reload(disk)
+    directory.checkpoint({})
+    disk.kill()
+    assert open_directory(disk).high_watermarks == {NAME: 4}
+
+
+def test_a_log_that_is_gone_has_no_high_watermark() -> None:
+    disk = ForgetfulDisk()
+    directory, log = create(disk)
+    fill(log, 5)
+    directory.checkpoint({NAME: 4})
+    disk.kill()
+    directory, log = reload(disk)
+    directory.delete(*NAME)
+    directory.create(*NAME, bytes(range(16)), SMALL)
+    directory.checkpoint({})
+    assert disk.read("/data/replication-offset-checkpoint") == b"0\n0\n"
 
 
 def test_checkpoints_are_texts_of_kafkas_form() -> None:

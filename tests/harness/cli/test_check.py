@@ -1,5 +1,6 @@
 """`./highwater check` answers with a verdict and the right exit code, or with one clear sentence; never with a stack trace."""
 
+import gzip
 import json
 import shutil
 import subprocess
@@ -51,6 +52,16 @@ def cut_off(run: Path) -> Path:
     return run
 
 
+def zipped_from_elsewhere(path: Path) -> None:
+    said = [("send", ["send", 0, 7], ["send", 0, [0, 7]]), ("poll", ["poll"], ["poll", {"0": [[0, 7]]}])]
+    lines = [
+        {"process": 0, "type": kind, "f": f, "value": [value]}
+        for f, asked, told in said
+        for kind, value in (("invoke", asked), ("ok", told))
+    ]
+    path.write_bytes(gzip.compress("".join(json.dumps(line) + "\n" for line in lines).encode()))
+
+
 @pytest.fixture
 def no_spark(monkeypatch):
     def refuse(options):
@@ -64,6 +75,7 @@ def test_every_history_in_a_folder_with_one_spark(tmp_path, capsys):
     for make in (sound, lossy, unacknowledged, cut_off):
         make(tmp_path / make.__name__)
     shutil.copy(history_files(tmp_path / "sound")[0], tmp_path / "half.parquet")
+    zipped_from_elsewhere(tmp_path / "elsewhere.jsonl.gz")
     (tmp_path / "notes.txt").touch()
     assert main(["check", str(tmp_path), "--each", "--json"]) == 1
     out, err = capsys.readouterr()
@@ -71,6 +83,7 @@ def test_every_history_in_a_folder_with_one_spark(tmp_path, capsys):
     assert err == ""
     assert {name: answer["valid"] for name, answer in answers.items()} == {
         "cut_off": "unknown",
+        "elsewhere.jsonl.gz": True,
         "half.parquet": False,
         "lossy": False,
         "sound": True,
@@ -123,11 +136,13 @@ def test_a_parquet_file_cut_off_is_named(tmp_path, capsys, no_spark):
         ("nothing", "does not exist"),
         ("folder", "is not the folder of a run"),
         ("notes.txt", "is no history"),
+        ("notes.txt.gz", "is no history"),
     ],
 )
 def test_what_is_no_history_is_one_line_and_254(tmp_path, capsys, no_spark, name, why):
     (tmp_path / "folder").mkdir()
     (tmp_path / "notes.txt").touch()
+    (tmp_path / "notes.txt.gz").touch()
     assert main(["check", str(tmp_path / name)]) == 254
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1 and why in err

@@ -12,8 +12,11 @@ from harness.errors import EnvironmentFault
 class Machine:
     """What --fix would find and change."""
 
-    def __init__(self, *, program: bool, answers: bool, image: bool, base: bool = False, debootstrap: bool = False) -> None:
-        self.program, self.answers, self.image, self.base, self.debootstrap = program, answers, image, base, debootstrap
+    def __init__(
+        self, *, program: bool, answers: bool, image: bool, base: bool = False, debootstrap: bool = False, judges: bool = True
+    ) -> None:
+        self.program, self.answers, self.image, self.base = program, answers, image, base
+        self.programs = {"debootstrap": debootstrap, "chromium": judges, "systemd-analyze": judges}
         self.done: list[str] = []
 
     def close(self) -> None:
@@ -22,7 +25,7 @@ class Machine:
     def install(self, names) -> None:
         self.done.append(f"install {names[0]}")
         self.program = self.program or names[0] == "docker.io"
-        self.debootstrap = self.debootstrap or names[0] == "debootstrap"
+        self.programs |= {{"systemd": "systemd-analyze"}.get(name, name): True for name in names}
 
     def start(self, folder) -> None:
         assert self.program
@@ -30,7 +33,7 @@ class Machine:
         self.answers = True
 
     def make_image(self, engine) -> None:
-        assert self.base or self.debootstrap
+        assert self.base or self.programs["debootstrap"]
         self.done.append("image")
         self.image = True
 
@@ -47,7 +50,7 @@ def fix(monkeypatch, tmp_path):
         monkeypatch.setattr("harness.cli.fixing.docker_engine.find_dockerd", lambda: "dockerd" if machine.program else None)
         monkeypatch.setattr("harness.cli.fixing.docker_engine.start_engine", machine.start)
         monkeypatch.setattr("harness.cli.fixing.packages.install", machine.install)
-        monkeypatch.setattr("harness.cli.fixing.shutil.which", lambda name: name if machine.debootstrap else None)
+        monkeypatch.setattr("harness.cli.fixing.shutil.which", lambda name: name if machine.programs[name] else None)
         fixing.fix(tmp_path)
         return machine.done
 
@@ -59,6 +62,10 @@ def test_a_bare_machine_gets_an_engine_and_an_image_and_each_step_is_said(fix, c
     said = capsys.readouterr().out
     for step in ("installing docker.io", "starting a Docker engine: dockerd --bip", "installing debootstrap", "making the image"):
         assert step in said
+
+
+def test_what_judges_pages_and_timers_is_installed_where_it_is_missing(fix):
+    assert fix(Machine(program=True, answers=True, image=True, judges=False)) == ["install chromium", "install systemd"]
 
 
 def test_what_is_there_is_left_alone(fix):

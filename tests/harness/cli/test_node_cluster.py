@@ -1,6 +1,7 @@
 """A cluster of namespaces to play with: reached from inside, struck by hand, and gone when it is taken down."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from harness.cli.main import main
+from harness.nodes.docker_nodes import RUN_LABEL, connect_engine
+from tests.harness.cli.test_cluster import heed_ctrl_c
 from tests.harness.nodes.kinds import missing
 from tests.harness.run.running import ROOT, eventually, processes_in
 
@@ -41,7 +44,7 @@ def test_a_command_beside_the_brokers_reaches_them_and_its_exit_code_is_ours(dat
 
 def test_a_fault_strikes_by_hand_is_seen_by_others_and_healed_by_ctrl_c(data):
     strike = [sys.executable, "-m", "harness.cli", "fault", "pause", "--target", "n2", "--for", "3600", "--data", str(data)]
-    with subprocess.Popen(strike, cwd=ROOT, stdout=subprocess.PIPE, text=True) as striking:
+    with subprocess.Popen(strike, cwd=ROOT, stdout=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c) as striking:  # noqa: PLW1509
         eventually(lambda: states(data, "n2") == ["T"])
         striking.send_signal(signal.SIGINT)
         told, _ = striking.communicate(timeout=60)
@@ -72,6 +75,8 @@ def test_the_status_names_every_broker(data):
         (["cluster", "topics"], "reached from inside only"),
         (["cluster", "exec"], "what is to be run?"),
         (["cluster", "up"], "is running already"),
+        (["cluster", "up", "--nodes-kind", "docker"], "holds a cluster of the kind namespaces, and none of the kind docker"),
+        (["cluster", "up", "--port", "9000"], "leave out --port"),
     ],
 )
 def test_a_mistake_is_one_line_and_254(data, capsys, arguments, words):
@@ -82,7 +87,7 @@ def test_a_mistake_is_one_line_and_254(data, capsys, arguments, words):
 
 def test_without_a_cluster_nothing_can_be_struck(tmp_path, capsys):
     assert main(["fault", "kill", "--data", str(tmp_path)]) == 254
-    assert "no cluster of namespaces runs" in capsys.readouterr().err
+    assert "no cluster on nodes of its own runs" in capsys.readouterr().err
 
 
 def test_down_leaves_no_process_and_up_again_finds_the_data(data):
@@ -93,6 +98,40 @@ def test_down_leaves_no_process_and_up_again_finds_the_data(data):
     assert (data / "n1" / "broker.toml").read_text() == identity
     assert highwater("cluster", "down", "--data", str(data)).stdout == "stopped\n"
     assert processes_in(data) == []
+
+
+@pytest.mark.docker
+@pytest.mark.timeout(300)
+def test_a_cluster_of_containers_is_struck_by_hand_survives_cleaning_and_is_gone_when_it_is_down(tmp_path):
+    reason = missing("docker")
+    if reason:
+        pytest.skip(reason)
+    where = ["--data", str(tmp_path / "cluster")]
+    made = highwater("cluster", "up", "--nodes-kind", "docker", "--detach", "--nodes", "1", *where)
+    assert made.returncode == 0, made.stderr
+    [run_id] = re.findall(r"highwater-(cluster-[0-9a-f]+)-client", made.stdout)
+    try:
+        assert highwater("clean", "--results", str(tmp_path / "results")).returncode == 0
+        killed = highwater("fault", "kill", "--target", "n1", "--for", "2", *where)
+        assert killed.returncode == 0 and "struck n1: proven" in killed.stdout, killed
+        cut = highwater("fault", "partition:clients-from-leader", "--target", "n1", "--for", "2", *where)
+        assert cut.returncode == 0 and "struck n1: proven" in cut.stdout, cut
+        found = json.loads(highwater("cluster", "status", "--json", *where).stdout)
+        assert [(broker["node"], broker["up"]) for broker in found["brokers"]] == [("n1", True)]
+        refused = highwater("cluster", "exec", *where, "--", "true")
+        assert refused.returncode == 254 and f"docker exec -it highwater-{run_id}-client" in refused.stderr
+    finally:
+        assert highwater("cluster", "down", *where).stdout == "stopped\n"
+    assert containers_of(run_id) == []
+    assert highwater("cluster", "down", *where).returncode == 254
+
+
+def containers_of(run_id: str) -> list[str]:
+    engine = connect_engine()
+    try:
+        return [str(container.name) for container in engine.containers.list(all=True, filters={"label": f"{RUN_LABEL}={run_id}"})]
+    finally:
+        engine.close()
 
 
 def states(data: Path, node: str) -> list[str]:

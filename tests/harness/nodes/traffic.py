@@ -8,11 +8,10 @@ the question was sent after it.
 import json
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from harness.nodes import Node
-from harness.nodes.namespaces import NamespaceNode
 
 PORT = 7000
 SIDE_PORT = 7001
@@ -77,6 +76,12 @@ import socket, sys
 socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(sys.argv[3].encode(), (sys.argv[1], int(sys.argv[2])))
 """
 
+_SEND_TO_ALL = """
+import socket, sys
+sending = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for address in sys.argv[3:]: sending.sendto(sys.argv[2].encode(), (address, int(sys.argv[1])))
+"""
+
 _CONNECT = """
 import socket, sys
 try:
@@ -115,9 +120,20 @@ class Traffic:
         python(sender, _SEND, receiver.address, port, words)
         return words in self.heard(receiver, sender, port)
 
+    def pairs(self, nodes: Sequence[Node], port: int = PORT) -> set[tuple[str, str]]:
+        """Sender and receiver of each datagram that gets through when everyone sends one to everyone else."""
+        words = uuid.uuid4().hex
+        for sender in nodes:
+            python(sender, _SEND_TO_ALL, port, words, *(node.address for node in nodes if node is not sender))
+        names = {node.address: node.name for node in nodes}
+        return {(names[source], node.name) for node in nodes for source, said in self._reported(node, port) if said == words}
+
     def heard(self, receiver: Node, sender: Node, port: int = PORT) -> list[str]:
-        report = json.loads(python(self._client, _ASK, receiver.address, port, "report"))
-        return [words for source, words in report if source == sender.address]
+        return [words for source, words in self._reported(receiver, port) if source == sender.address]
+
+    def _reported(self, receiver: Node, port: int) -> list[tuple[str, str]]:
+        """Address of the sender and words of all that was heard."""
+        return [(source, words) for source, words in json.loads(python(self._client, _ASK, receiver.address, port, "report"))]
 
     def stop(self) -> None:
         for node, pid in self._started:
@@ -144,4 +160,4 @@ def python(node: Node, program: str, *arguments: object) -> str:
 
 def interpreter(node: Node) -> list[str]:
     """A Python that starts fast."""
-    return [sys.executable if isinstance(node, NamespaceNode) else "python3", "-I", "-S"]
+    return [sys.executable if node.shares_files else "python3", "-I", "-S"]

@@ -59,8 +59,15 @@ def test_a_defect_may_escape_one_seed_in_three(tmp_path):
     assert not campaign.succeeded(attempts, [LOSES, SKIPS], [1, 2, 3])
 
 
-@pytest.mark.parametrize("wrong", [{"defect": SOUND, "caught": True}, {"defect": "loses", "caught": True, "confirmed": False}])
-def test_an_accused_sound_broker_or_a_catch_that_spark_does_not_confirm_is_a_failure(tmp_path, wrong):
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"defect": SOUND, "caught": True, "cycles": 1},
+        {"defect": SOUND, "caught": False, "cycles": 2, "undecided": 2},
+        {"defect": "loses", "caught": True, "confirmed": False},
+    ],
+)
+def test_a_sound_broker_that_is_accused_or_never_judged_or_a_catch_that_spark_does_not_confirm_is_a_failure(tmp_path, wrong):
     attempts, _ = prove(tmp_path, Cluster(loses=1, skips=1), 1)
     attempts.add(Attempt(arm="cluster", plan="calm", seed=1, **wrong))
     assert not campaign.succeeded(attempts, [LOSES, SKIPS], [1])
@@ -87,7 +94,7 @@ def test_the_tables_have_the_rates_as_found_and_cannot_be_broken_by_a_witness(tm
     assert '"defect": "skips"' in as_json(attempts)
 
 
-def arm(tmp_path, monkeypatch, judgements):
+def arm(tmp_path, monkeypatch, judgements, confirm=lambda run, anomaly: f"Spark says {anomaly}."):
     """A cluster arm whose runs are folders and whose judge says what it is told."""
     said = iter(judgements)
     seeds = []
@@ -99,7 +106,7 @@ def arm(tmp_path, monkeypatch, judgements):
         return type("Outcome", (), {"folder": folder, "interrupted": False})()
 
     monkeypatch.setattr("harness.prove.cluster_arm.run_scenario", run)
-    return ClusterArm(tmp_path, lambda _: next(said), lambda _: True, lambda _: None), seeds
+    return ClusterArm(tmp_path, lambda _: next(said), confirm, lambda _: None), seeds
 
 
 def test_the_first_condemned_cycle_ends_it_and_only_that_run_is_kept(tmp_path, monkeypatch):
@@ -109,13 +116,26 @@ def test_the_first_condemned_cycle_ends_it_and_only_that_run_is_kept(tmp_path, m
     assert (attempt.caught, attempt.by, attempt.witness, attempt.cycles, attempt.undecided, attempt.messages) == (
         True,
         "lost",
-        "gone",
+        "Spark says lost.",
         3,
         1,
         60,
     )
     assert seeds == [7001, 7002, 7003]
     assert [path.name for path in (tmp_path / "calm").iterdir()] == ["7003"]
+
+
+def test_a_catch_that_nobody_confirms_is_told_in_the_first_judge_s_words(tmp_path, monkeypatch):
+    cluster, _ = arm(tmp_path, monkeypatch, [Judgement(False, {"lost": "gone"}, 1)], confirm=lambda run, anomaly: None)
+    attempt = cluster.try_defect(LOSES, 1)
+    assert (attempt.caught, attempt.confirmed, attempt.witness) == (True, False, "gone")
+
+
+def test_the_sound_broker_has_another_cycle_for_one_that_nobody_could_judge(tmp_path, monkeypatch):
+    judged = [Judgement(None, {}, 1), Judgement(True, {}, 1), Judgement(True, {}, 1), Judgement(True, {}, 1)]
+    cluster, seeds = arm(tmp_path, monkeypatch, judged)
+    attempt = cluster.try_sound("calm", 1, 2)
+    assert (attempt.caught, attempt.cycles, attempt.undecided, len(seeds)) == (False, 3, 1, 3)
 
 
 def test_another_anomaly_than_expected_does_not_catch_a_defect_but_condemns_the_sound_broker(tmp_path, monkeypatch):

@@ -38,7 +38,7 @@ class Cluster:
 
 
 def rest(cluster, patience=60.0):
-    return await_rest(cluster, NODES, {PLACE}, patience, lambda _: None)
+    return await_rest(lambda: look(cluster, NODES, {PLACE}), patience, lambda _: None)
 
 
 def test_an_end_that_all_replicas_have_twice_is_the_end(monkeypatch):

@@ -40,6 +40,7 @@ def test_ten_minutes_of_storm_on_five_nodes_lose_nothing_acknowledged(tmp_path, 
     assert code == 0, run.text
     assert count(run.folder).never_read == 0
     assert " 0 unproven" in run.text
+    assert "service was back at most" in run.text
 
 
 def test_an_earlier_plan_is_run_again_on_the_nodes_it_found_then(tmp_path):

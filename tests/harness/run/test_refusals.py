@@ -1,6 +1,7 @@
 """What cannot be is refused before anything is started or written, in one line with the reason."""
 
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,7 @@ from tests.harness.run.running import ROOT
         (["--fault", "earthquake"], "there is no fault 'earthquake'"),
         (["--nodes", "2"], "more than there are nodes"),
         (["--fault", "kill", "--system", "external", "--bootstrap", "h:1"], "none can be given"),
-        (["--system", "external", "--bootstrap", "h:1", "--fault", "none"], "not deploy"),
+        (["--system", "external", "--bootstrap", "h:1", "--fault", "none", "--set", "log.roll.ms=9000"], "not deploy"),
         (["--nodes-kind", "ssh"], "needs the TOML file of its hosts"),
         (["--nodes-kind", "ssh", "--inventory", "/nowhere.toml"], "/nowhere.toml cannot be read"),
         (["--plugin", "/nowhere.py"], "there is no plugin /nowhere.py"),
@@ -51,6 +52,17 @@ def test_a_missing_docker_engine_is_255_and_nothing_is_started(tmp_path, capsys,
     assert main(["run", "--nodes-kind", "docker", "--results", str(tmp_path / "results")]) == 255
     complaint = capsys.readouterr().err
     assert "no Docker engine answers" in complaint and complaint.count("\n") == 1
+    assert not list(tmp_path.glob("results/*"))
+
+
+def test_brokers_that_do_not_answer_are_255_and_nothing_is_started(tmp_path, capsys):
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        server = f"127.0.0.1:{bound.getsockname()[1]}"
+        flags = ["--system", "external", "--bootstrap", server, "--fault", "none"]
+        assert main(["run", *flags, "--results", str(tmp_path / "results")]) == 255
+    complaint = capsys.readouterr().err
+    assert f"no broker answers ({server}: Connection refused)" in complaint and complaint.count("\n") == 1
     assert not list(tmp_path.glob("results/*"))
 
 

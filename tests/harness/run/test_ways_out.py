@@ -36,6 +36,17 @@ def test_a_fault_that_did_nothing_behind_its_own_back_is_unproven_and_nobody_can
     assert processes_in(tmp_path) == []
 
 
+def test_a_run_that_fails_says_why_keeps_the_logs_and_leaves_nothing(tmp_path):
+    plugin = tmp_path / "broken.py"
+    plugin.write_text("def install():\n    raise SystemExit('broken on purpose')\n")
+    with RunProcess(tmp_path / "results", *UNCHECKED, "--fault", "none", "--plugin", str(plugin)) as run:
+        assert run.end() == 255
+    assert "ended while starting: broken on purpose" in run.text and "Traceback" not in run.text
+    assert b"broken on purpose" in (run.folder / "nodes" / "n1" / "broker.log").read_bytes()
+    assert processes_in(tmp_path) == [] and mounts_in(tmp_path) == []
+    assert not (run.folder / "work").exists() and not (run.folder / "running.json").exists()
+
+
 @pytest.mark.parametrize("phase", ["run:", *(pytest.param(phase, marks=pytest.mark.long) for phase in PHASES if phase != "run:")])
 def test_ctrl_c_heals_and_collects_and_leaves_nothing(tmp_path, phase):
     """`collect` is not interrupted any more: it is what an interruption leads to."""

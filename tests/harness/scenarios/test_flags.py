@@ -54,6 +54,7 @@ SAMPLES = {
     "schedule.overlap": ("--no-overlap", False),
     "durations.warm_up": ("--warm-up 1", 1.0),
     "durations.time_limit": ("--time-limit 10", 10.0),
+    "durations.after_heal": ("--after-heal 1.5", 1.5),
     "durations.recovery": ("--recovery 1", 1.0),
     "expect.progress": ("--no-progress", False),
     "expect.coverage": ("--coverage leader-changed,isr-shrunk", ("leader-changed", "isr-shrunk")),

@@ -49,7 +49,7 @@ WRONG = {
     },
     "faults": "kill",
     "schedule": {"mean_interval": 0, "first_after": -1, "calm_share": 1.0, "overlap": "sometimes"},
-    "durations": {"warm_up": -1, "time_limit": float("inf"), "recovery": "a while"},
+    "durations": {"warm_up": -1, "time_limit": float("inf"), "after_heal": -1, "recovery": "a while"},
     "expect": {"progress": "please", "coverage": ["leader-change"]},
 }
 WRONG_FAULT = {

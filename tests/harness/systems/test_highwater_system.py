@@ -42,7 +42,7 @@ def test_the_process_that_was_started_is_the_one_that_is_found(running):
 
 
 def test_the_dump_holds_every_message_on_every_node(running):
-    found = {(replica.node, replica.part): [record.value for record in replica.records] for replica in running[1].dump(int)}
+    found = {(replica.node, replica.part): replica.records["value"] for replica in running[1].dump(int)}
     assert found == {(node, part): list(range(part, 100, 2)) for node in ("n1", "n2", "n3") for part in (0, 1)}
 
 

@@ -121,12 +121,12 @@ def test_the_dump_holds_every_message_on_every_node_and_a_stopped_broker_wrote_i
     assert system.stop_node("n1", 120.0)
     found = {(replica.node, replica.part): replica for replica in system.dump(int)}
     system.start_node("n1")
-    assert {key: [record.value for record in replica.records] for key, replica in found.items()} == {
+    assert {key: replica.records["value"] for key, replica in found.items()} == {
         (node, part): list(range(part, 100, 2)) for node in NAMES for part in (0, 1)
     }
-    assert {found["n1", part].batches[-1].high_watermark for part in (0, 1)} == {50}
+    assert {found["n1", part].batches["high_watermark"][-1] for part in (0, 1)} == {50}
     for part in (0, 1):
-        assert len({tuple(batch.crc for batch in found[node, part].batches) for node in NAMES}) == 1
+        assert len({tuple(found[node, part].batches["crc"]) for node in NAMES}) == 1
 
 
 def test_logs_are_collected_a_folder_a_node(system, tmp_path):
@@ -140,7 +140,7 @@ def test_a_wiped_node_is_formatted_again_and_comes_back_with_everything(system):
     system.start_node("n3")
     system.wait_up(["n3"])
     eventually(lambda: all(len(leadership.isr) == 3 for leadership in system.leaders().values()))
-    values = {replica.part: [record.value for record in replica.records] for replica in system.dump(int) if replica.node == "n3"}
+    values = {replica.part: replica.records["value"] for replica in system.dump(int) if replica.node == "n3"}
     assert values == {part: list(range(part, 100, 2)) for part in (0, 1)}
     eventually(lambda: system.clock_error("n3") is not None)
 

@@ -15,6 +15,7 @@ class Here:
     """This machine as a node."""
 
     name = "here"
+    shares_files = True
 
     def run(self, command, *, timeout):
         done = subprocess.run(["python3", *command[1:]], capture_output=True, timeout=timeout)
