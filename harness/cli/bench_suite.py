@@ -25,7 +25,8 @@ def run(suite_name: str, argv: Sequence[str]) -> int:
         suite = suite.model_copy(update={"method": suite.method.model_copy(update={"rounds": given.rounds})})
     names = given.compare.split(",") if given.compare else ["highwater"]
     warm_up_s = given.warm_up * 60 if given.warm_up is not None else None
-    folder, result = run_suite(suite, names, given.results or RESULTS, warm_up_s=warm_up_s, kafka_home=given.kafka_home, say=_say)
+    options = {"warm_up_s": warm_up_s, "kafka_home": given.kafka_home, "kills": given.kills}
+    folder, result = run_suite(suite, names, given.results or RESULTS, **options, say=_say)
     summary = write_reports(folder, result)
     for table in tables(summary):
         if table.rows:
@@ -65,6 +66,7 @@ def _parser(suite: str) -> Parser:
         "--warm-up", type=_minutes, metavar="MINUTES", help="warm each system up for at most so long (default: as the suite says)"
     )
     parser.add_argument("--rounds", type=number_between(1, 100), metavar="N", help="instead of the suite's")
+    parser.add_argument("--kills", type=number_between(0, 100), default=0, metavar="N", help="then kill leaders, and count what is lost")
     parser.add_argument("--kafka-home", type=Path, metavar="FOLDER", help="a Kafka distribution, instead of one from Maven Central")
     parser.add_argument("--results", type=Path, metavar="FOLDER", help="where results go (default: results)")
     return parser

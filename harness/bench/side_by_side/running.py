@@ -5,11 +5,13 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.bench.figures.results import Result, SystemUsed, write_result
 from harness.bench.side_by_side.contenders import Contender, contenders, require
+from harness.bench.side_by_side.losses import measure_losses, require_killable
 from harness.bench.side_by_side.machine import describe_machine
 from harness.bench.side_by_side.session import Measured, Session
 from harness.bench.side_by_side.tools import Tools, make_tools
@@ -21,10 +23,12 @@ Say = Callable[[str], None]
 
 
 def run_suite(
-    suite: Suite, names: Sequence[str], results: Path, *, warm_up_s: float | None, kafka_home: Path | None, say: Say
+    suite: Suite, names: Sequence[str], results: Path, *, warm_up_s: float | None, kafka_home: Path | None, say: Say, kills: int = 0
 ) -> tuple[Path, Result]:
-    """The folder, and what is in it."""
+    """The folder, and what is in it. `kills`: of leaders at each acks setting, after everything else; messages lost are counted."""
     require(names, kafka_home)
+    if kills:
+        require_killable(names)
     folder = RunFolder.without_history(results, f"bench-{suite.name}")
     began, clock = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
     try:
@@ -36,7 +40,8 @@ def run_suite(
             say(f"client: {tools.driver.name}")
             session = Session(suite, found, tools, folder.work, warm_up_s=warm_up_s, seed=seed, say=say)
             measured = session.run()
-            result = _result(suite, found, tools, measured, began, time.monotonic() - clock, seed)
+            lost = tuple(measure_losses(names, suite.cases, kills, folder.path, kafka_home, say)) if kills else ()
+            result = replace(_result(suite, found, tools, measured, began, time.monotonic() - clock, seed), losses=lost)
         write_result(folder.path, result)
     finally:
         folder.release()
