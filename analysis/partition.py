@@ -28,6 +28,9 @@ Column = npt.NDArray[np.int64]
 Names = Mapping[str, Sequence[str]]
 Rest = Callable[[Sequence[str]], pa.Table]
 
+_TOLD = ("process", "key", "invoked", "completed")
+"""What sentences speak of and most checks do not read."""
+
 
 class Columns(dict[str, Column]):
     """By name; one that is not there is made by `load`."""
@@ -66,7 +69,7 @@ def partitions_of(rows: pa.Table, names: Names, rest: Rest | None = None) -> Ite
 
     `rest(columns)` reads columns of the same rows in the same order; without it there are only those of `rows`.
     """
-    bucket = Columns(partial(_read, rows, names, rest))
+    bucket = Columns(partial(_read, _Tables(rows, rest), names))
     if rows.num_rows == 0:
         return
     topic, part = (_numbers(rows[name]) for name in ("topic", "part"))
@@ -101,11 +104,24 @@ def _cut(bucket: Columns, chosen: Runs | Column, name: str) -> Column:
     return chosen.of(bucket[name]) if isinstance(chosen, Runs) else bucket[name][chosen]
 
 
-def _read(rows: pa.Table, names: Names, rest: Rest | None, name: str) -> Column:
-    if name not in rows.column_names:
-        if rest is None:
-            raise KeyError(name)
-        rows = rest([name])
+class _Tables:
+    """What has been read of a bucket, and how to read more: whoever tells of a witness needs several columns, which are read together."""
+
+    def __init__(self, rows: pa.Table, rest: Rest | None) -> None:
+        self._read = [rows]
+        self._rest = rest
+
+    def __getitem__(self, name: str) -> pa.ChunkedArray:
+        known = {column: table for table in self._read for column in table.column_names}
+        if name not in known:
+            if self._rest is None:
+                raise KeyError(name)
+            self._read.append(self._rest([column for column in dict.fromkeys((name, *_TOLD)) if column not in known]))
+            known[name] = self._read[-1]
+        return known[name][name]
+
+
+def _read(rows: _Tables, names: Names, name: str) -> Column:
     found = rows[name].combine_chunks()
     nullable = ROWS.field(name).nullable
     if nullable:
