@@ -81,6 +81,20 @@ def partitions_of(rows: pa.Table, names: Names, rest: Rest | None = None) -> Ite
             yield Partition(names["topic"][topic[first]], int(part[first]), Columns(partial(_cut, bucket, chosen)), names)
 
 
+def numbers_of(column: pa.ChunkedArray, field: pa.Field) -> Column:
+    """In one piece, int64 and MISSING where it may be null. Chunk by chunk, for what is in the cache is not fetched from memory thrice."""
+    if not field.nullable:
+        plain: Column = column.combine_chunks().to_numpy(zero_copy_only=False)
+        return plain
+    numbers = np.empty(len(column), np.int64)
+    end = 0
+    for chunk in column.chunks:
+        start, end = end, end + len(chunk)
+        wide = chunk.cast(pa.int64()) if chunk.null_count and chunk.type != pa.int64() else chunk
+        numbers[start:end] = wide.fill_null(int(MISSING)) if chunk.null_count else chunk
+    return numbers
+
+
 def empty_partition(topic: str, part: int) -> Partition:
     """Of a partition that has no rows."""
     words = FIXED_WORDS | {"error": [], "topic": [], "group": []}
@@ -122,11 +136,7 @@ class _Tables:
 
 
 def _read(rows: _Tables, names: Names, name: str) -> Column:
-    found = rows[name].combine_chunks()
-    nullable = ROWS.field(name).nullable
-    if nullable:
-        found = found.cast(pa.int64())
-    values: Column = (found.fill_null(int(MISSING)) if found.null_count else found).to_numpy(zero_copy_only=False)
+    values = numbers_of(rows[name], ROWS.field(name))
     if name in FIXED_WORDS and list(names[name]) != FIXED_WORDS[name][: len(names[name])]:
         where = np.array([FIXED_WORDS[name].index(word) if word in FIXED_WORDS[name] else -1 for word in names[name]], np.int64)
         values = where[values].astype(values.dtype)
