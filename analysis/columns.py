@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from analysis.partition import MISSING, Names
+from analysis.partition import Names, numbers_of
 from harness.history.schema import FIXED_WORDS, ROWS, Outcome
 
 OTHER = 14
@@ -49,10 +49,7 @@ def among(values: Numbers, wanted: Numbers) -> Mask:
 
 
 def _column(rows: pa.Table, name: str, names: Names) -> Numbers:
-    column = rows[name].combine_chunks()
-    if ROWS.field(name).nullable:
-        column = column.cast(pa.int64())
-    found: Numbers = (column.fill_null(int(MISSING)) if column.null_count else column).to_numpy(zero_copy_only=False)
+    found = numbers_of(rows[name], ROWS.field(name))
     if name in FIXED_WORDS and list(names[name]) != FIXED_WORDS[name][: len(names[name])]:
         known, other = FIXED_WORDS[name], Outcome.INFO if name == "outcome" else OTHER
         found = np.array([known.index(word) if word in known else other for word in names[name]], found.dtype)[found]

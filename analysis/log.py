@@ -92,7 +92,7 @@ class Log:
     @cached_property
     def outcome(self) -> npt.NDArray[np.int8]:
         """Of the send of each value sent."""
-        return np.asarray(take(self.rows["outcome"], self.writer), np.int8)
+        return np.asarray(self.rows["outcome"][self.writer], np.int8)
 
     @cached_property
     def committed(self) -> Mask:

@@ -29,7 +29,7 @@ COLUMNS = ("kind", "f", "outcome", "error", "phase", "intended", "invoked", "com
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 SAMPLES_FOR_P999 = 100_000
 MOST_LAGS = 1 << 15
-"""Polls of one table above which the lag is taken on a share of the values."""
+"""Rows of one table above which the lag is taken on a share of the values, so that about as many are left."""
 
 LAG = 15
 """Stands in the place of a function for the lag of readers."""
@@ -162,24 +162,28 @@ def _percentiles(buckets: Numbers, counts: Numbers) -> dict[str, float]:
 
 def _lags(columns: Rows, began: Numbers) -> Cells:
     """Of every value that was polled, the first time."""
-    value = columns["value"]
-    known = (value != MISSING) & (columns["topic"] != MISSING)
-    polls = known & (columns["f"] == Function.POLL) & (columns["outcome"] == Outcome.OK) & (columns["phase"] != Phase.FINAL)
-    polls &= columns["completed"] != MISSING
-    if (many := int(polls.sum())) > MOST_LAGS:
-        mask = (1 << (many // MOST_LAGS).bit_length()) - 1
-        chosen = (value ^ (value >> 7)) & mask == 0
-        known, polls = known & chosen, polls & chosen
-    which = np.flatnonzero(polls | (known & (columns["f"] == Function.SEND)))
-    is_poll = polls[which].astype(np.int64)
-    when = np.where(is_poll, columns["completed"][which], began[which])
-    topic, part, value = (columns[name][which] for name in ("topic", "part", "value"))
+    which = _share_of(columns["value"])
+    some = {name: columns[name][which] for name in ("value", "topic", "part", "f", "outcome", "phase", "completed")}
+    known = (some["value"] != MISSING) & (some["topic"] != MISSING)
+    polls = known & (some["f"] == Function.POLL) & (some["outcome"] == Outcome.OK) & (some["phase"] != Phase.FINAL)
+    polls &= some["completed"] != MISSING
+    chosen = np.flatnonzero(polls | (known & (some["f"] == Function.SEND)))
+    which, is_poll = which[chosen], polls[chosen].astype(np.int64)
+    when = np.where(is_poll, some["completed"][chosen], began[which])
+    topic, part, value = (some[name][chosen] for name in ("topic", "part", "value"))
     order = np.lexsort((when, is_poll, value, part, topic))
     same = (np.diff(value[order]) == 0) & (np.diff(part[order]) == 0) & (np.diff(topic[order]) == 0)
     first_poll = np.flatnonzero(same & (np.diff(is_poll[order]) == 1)) + 1
     polled, sent = when[order[first_poll]], when[order[first_poll - 1]]
     phases = columns["phase"][which[order[first_poll]]].astype(np.int64)
     return Cells.count(_series(phases, np.int64(LAG), np.int64(Outcome.OK)), polled, buckets_of(polled - sent))
+
+
+def _share_of(value: Numbers) -> Numbers:
+    """Rows of all values, or of a share of them that the values themselves choose. Their last bits are enough to choose by."""
+    bits = min((len(value) // MOST_LAGS).bit_length(), 16)
+    last = value.astype(np.uint16)
+    return np.flatnonzero((last ^ (last >> 7)) & ((1 << bits) - 1) == 0) if bits else np.arange(len(value))
 
 
 def _causes(columns: Rows) -> dict[Cause, int]:

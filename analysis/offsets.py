@@ -21,10 +21,8 @@ def conflicts(log: Log) -> Iterator[Finding]:
     """Offsets with several values, and of what kind they are."""
     if log.owns.all():
         return
-    places = log.place[-1] + 1
     values = np.bincount(log.place)
-    polled = np.bincount(log.place[np.unique(log.pairs.of_poll)], minlength=places)
-    told = np.bincount(log.place[np.unique(log.pairs.of_ack)], minlength=places)
+    polled, told = (_values_at_places(log, of_row) for of_row in (log.pairs.of_poll, log.pairs.of_ack))
     yield _conflict(log, "inconsistent-offsets", np.flatnonzero(values > 1))
     yield _conflict(log, "ack-conflict", np.flatnonzero((values > 1) & (polled > 0) & (told > 0)))
     yield _conflict(log, "read-conflict", np.flatnonzero(polled > 1), polled_first=True)
@@ -34,6 +32,13 @@ def duplicates(log: Log) -> Iterator[Finding]:
     """Values at several offsets."""
     numbers = np.flatnonzero(np.bincount(log.pairs.number, minlength=len(log.values)) > 1)
     yield finding("duplicate", (log.values[numbers],), lambda at: _tell_duplicate(log, int(numbers[at])))
+
+
+def _values_at_places(log: Log, of_row: Column) -> Column:
+    """How many values these rows told of each place."""
+    told = np.zeros(len(log.place), np.bool_)
+    told[of_row] = True
+    return np.bincount(log.place[told], minlength=log.place[-1] + 1)
 
 
 def _conflict(log: Log, name: str, places: Column, *, polled_first: bool = False) -> Finding:

@@ -28,6 +28,9 @@ Column = npt.NDArray[np.int64]
 Names = Mapping[str, Sequence[str]]
 Rest = Callable[[Sequence[str]], pa.Table]
 
+_TOLD = ("process", "key", "invoked", "completed")
+"""What sentences speak of and most checks do not read."""
+
 
 class Columns(dict[str, Column]):
     """By name; one that is not there is made by `load`."""
@@ -66,7 +69,7 @@ def partitions_of(rows: pa.Table, names: Names, rest: Rest | None = None) -> Ite
 
     `rest(columns)` reads columns of the same rows in the same order; without it there are only those of `rows`.
     """
-    bucket = Columns(partial(_read, rows, names, rest))
+    bucket = Columns(partial(_read, _Tables(rows, rest), names))
     if rows.num_rows == 0:
         return
     topic, part = (_numbers(rows[name]) for name in ("topic", "part"))
@@ -76,6 +79,20 @@ def partitions_of(rows: pa.Table, names: Names, rest: Rest | None = None) -> Ite
         if topic[first] != NOWHERE and part[first] != NOWHERE:
             chosen = runs.only(some).joined(bucket["op"], bucket["micro"])
             yield Partition(names["topic"][topic[first]], int(part[first]), Columns(partial(_cut, bucket, chosen)), names)
+
+
+def numbers_of(column: pa.ChunkedArray, field: pa.Field) -> Column:
+    """In one piece, int64 and MISSING where it may be null. Chunk by chunk, for what is in the cache is not fetched from memory thrice."""
+    if not field.nullable:
+        plain: Column = column.combine_chunks().to_numpy(zero_copy_only=False)
+        return plain
+    numbers = np.empty(len(column), np.int64)
+    end = 0
+    for chunk in column.chunks:
+        start, end = end, end + len(chunk)
+        wide = chunk.cast(pa.int64()) if chunk.null_count and chunk.type != pa.int64() else chunk
+        numbers[start:end] = wide.fill_null(int(MISSING)) if chunk.null_count else chunk
+    return numbers
 
 
 def empty_partition(topic: str, part: int) -> Partition:
@@ -101,16 +118,25 @@ def _cut(bucket: Columns, chosen: Runs | Column, name: str) -> Column:
     return chosen.of(bucket[name]) if isinstance(chosen, Runs) else bucket[name][chosen]
 
 
-def _read(rows: pa.Table, names: Names, rest: Rest | None, name: str) -> Column:
-    if name not in rows.column_names:
-        if rest is None:
-            raise KeyError(name)
-        rows = rest([name])
-    found = rows[name].combine_chunks()
-    nullable = ROWS.field(name).nullable
-    if nullable:
-        found = found.cast(pa.int64())
-    values: Column = (found.fill_null(int(MISSING)) if found.null_count else found).to_numpy(zero_copy_only=False)
+class _Tables:
+    """What has been read of a bucket, and how to read more: whoever tells of a witness needs several columns, which are read together."""
+
+    def __init__(self, rows: pa.Table, rest: Rest | None) -> None:
+        self._read = [rows]
+        self._rest = rest
+
+    def __getitem__(self, name: str) -> pa.ChunkedArray:
+        known = {column: table for table in self._read for column in table.column_names}
+        if name not in known:
+            if self._rest is None:
+                raise KeyError(name)
+            self._read.append(self._rest([column for column in dict.fromkeys((name, *_TOLD)) if column not in known]))
+            known[name] = self._read[-1]
+        return known[name][name]
+
+
+def _read(rows: _Tables, names: Names, name: str) -> Column:
+    values = numbers_of(rows[name], ROWS.field(name))
     if name in FIXED_WORDS and list(names[name]) != FIXED_WORDS[name][: len(names[name])]:
         where = np.array([FIXED_WORDS[name].index(word) if word in FIXED_WORDS[name] else -1 for word in names[name]], np.int64)
         values = where[values].astype(values.dtype)

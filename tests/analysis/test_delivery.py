@@ -6,7 +6,7 @@ import pytest
 from analysis.context import Context, FinalRead
 from analysis.dumps import Dumps
 from harness.history.schema import Kind
-from tests.analysis.hand_made import FAIL, INFO, READ_TO_THE_END, Hand, identities, sentence
+from tests.analysis.hand_made import FAIL, INFO, OK, READ_TO_THE_END, Hand, identities, sentence
 
 DELIVERY = ("G1a", "lost-write", "unseen", "phantom", "corrupt", "misplaced", "lost", "lost-after-read")
 
@@ -25,6 +25,14 @@ def test_a_sound_history_has_nothing_to_say():
     hand.poll((0, 17))
     hand.final((0, 17), (1, 18))
     assert hand.find(READ_TO_THE_END) == {}
+
+
+def test_a_send_has_its_own_outcome_in_whatever_order_the_values_come():
+    hand = Hand()
+    for value, outcome in ((10, OK), (12, FAIL), (11, INFO), (13, OK)):
+        hand.send(value, None, outcome)
+    log = hand.log()
+    assert dict(zip(log.values.tolist(), log.outcome.tolist(), strict=True)) == {10: OK, 11: INFO, 12: FAIL, 13: OK}
 
 
 def test_an_ok_read_of_a_failed_send_is_aborted_each_time():
