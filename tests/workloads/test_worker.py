@@ -151,7 +151,8 @@ def test_polls_give_way_to_a_load_that_is_late(behind_ms, rests):
         if len(stepped) == 3:
             over.set()
 
-    over, stepped = Over(), []
+    over = Over()
+    stepped: list[int] = []
     worker: Any = SimpleNamespace(_over=over, _load=SimpleNamespace(behind_ns=behind_ms * 1_000_000))
     poller: Any = SimpleNamespace(step=step, reader=SimpleNamespace(close=lambda: None))
     Worker._polling(worker, poller)()
