@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from harness.history.convert import convert_leftovers
 from harness.systems.admin import connect
 from tests.workloads.running import RunningWorker, cluster_of, of, plan_of, read_finals, rows_of
 from workloads.clients import ClientSettings
+from workloads.worker import Worker
 
 TOPICS = {"log-a": 2, "log-b": 2}
 SETTINGS = ClientSettings(linger_ms=1.0, request_timeout_ms=1000, delivery_timeout_ms=4000)
@@ -132,6 +135,28 @@ def test_a_command_that_does_not_exist_ends_the_worker_with_a_word_and_a_whole_h
     _, err = worker.process.communicate(timeout=60)
     assert (worker.process.returncode, err) == (255, "worker 0: there is no command `dance`; there are `phase N` and `stop`\n")
     assert all(row["completed"] is not None for row in of(rows_of(plan), f="send"))
+
+
+@pytest.mark.parametrize("behind_ms, rests", [(0, 0), (90, 0), (110, 3), (60_000, 3)])
+def test_polls_give_way_to_a_load_that_is_late(behind_ms, rests):
+    class Over(threading.Event):
+        rested = 0
+
+        def wait(self, timeout=None):
+            self.rested += 1
+            return False
+
+    def step():
+        stepped.append(1)
+        if len(stepped) == 3:
+            over.set()
+
+    over = Over()
+    stepped: list[int] = []
+    worker: Any = SimpleNamespace(_over=over, _load=SimpleNamespace(behind_ns=behind_ms * 1_000_000))
+    poller: Any = SimpleNamespace(step=step, reader=SimpleNamespace(close=lambda: None))
+    Worker._polling(worker, poller)()
+    assert (len(stepped), over.rested) == (3, rests)
 
 
 def missing_from_final_reads(rows):
