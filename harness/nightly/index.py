@@ -55,7 +55,7 @@ def _table(entries: Sequence[Entry], nights: Sequence[str]) -> str:
     if not entries:
         return ""
     cases = sorted({entry.case for entry in entries})
-    head = "".join(f"<th>{escape(night[-5:])}</th>" for night in nights)
+    head = "".join(f"<th>{escape(night[5:])}</th>" for night in nights)
     rows = "".join(_row(case, [entry for entry in entries if entry.case == case], nights) for case in cases)
     titles = "<th>run</th><th>passed</th><th>service back after (median)</th>"
     return f'<div class="wide"><table><thead><tr>{titles}{head}</tr></thead><tbody>{rows}</tbody></table></div>'

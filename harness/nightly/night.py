@@ -60,6 +60,7 @@ class Night:
             if entry.outcome == "passed":
                 thin_out(Path(entry.folder))
             self.write()
+        self.write()
         return self._ledger.of_night(self._name)
 
     def write(self) -> None:
@@ -144,11 +145,11 @@ def _first_witness(verdict: dict[str, Any]) -> str:
 
 
 def _seen(verdict: dict[str, Any]) -> dict[str, Any]:
-    """What the ledger keeps of the metrics and the coverage."""
-    states = verdict.get("coverage", {})
-    recovery = verdict.get("metrics", {}).get("recovery_s")
+    """What the ledger keeps of the metrics and the coverage. The recovery of a run is that of its worst fault."""
+    states = {name: said["state"] for name, said in verdict.get("coverage", {}).items()}
+    effects = verdict.get("metrics", {}).get("faults", ())
     return {
-        "recovery_s": recovery,
+        "recovery_s": max((effect["recovery"] for effect in effects if effect["recovery"] is not None), default=None),
         "reached": tuple(name for name, state in states.items() if state == "reached"),
         "never_reached": tuple(name for name, state in states.items() if state == "not reached"),
     }

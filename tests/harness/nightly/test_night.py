@@ -15,8 +15,8 @@ VERDICT = {
         "unseen": {"forbidden": False, "witnesses": [{"sentence": "seen"}]},
         "lost": {"forbidden": True, "witnesses": [{"sentence": "gone"}]},
     },
-    "coverage": {"truncated": "reached", "epoch-fenced": "not reached"},
-    "metrics": {"recovery_s": 1.5},
+    "coverage": {"truncated": {"state": "reached", "count": 3}, "epoch-fenced": {"state": "not reached"}},
+    "metrics": {"faults": [{"id": 1, "recovery": 1.5}, {"id": 2, "recovery": 0.5}, {"id": 3, "recovery": None}]},
 }
 
 
@@ -66,7 +66,6 @@ def test_outputs_are_there_after_every_run(tmp_path):
 def test_a_night_without_time_runs_nothing_and_says_what_was_left(tmp_path):
     quiet = night(tmp_path, case("a"))
     assert quiet.run(1.0, lambda words: pytest.fail("there was no time")) == []
-    quiet.write()
     assert "No time was left for 1" in (tmp_path / "nightly" / "summary.md").read_text()
 
 
