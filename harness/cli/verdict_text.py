@@ -37,9 +37,12 @@ def _promised(verdict: Verdict) -> str:
 
 
 def _anomaly(name: str, judged: Judged) -> Iterator[str]:
+    """Witnesses prove errors; what is none is told in a line, and the report shows more of it."""
     doubtful = f", {judged.doubtful:,} of them in doubt" if judged.doubtful else ""
     ruling = "an error" if judged.errors else f"no error: {judged.reason}"
     yield from _wrapped(f"{name}: {judged.count:,}{doubtful}, {ruling}", "  ")
+    if not judged.errors:
+        return
     for witness in judged.witnesses[:WITNESSES]:
         yield from _wrapped(witness.sentence, "      ")
     if judged.count > WITNESSES:
