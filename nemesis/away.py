@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from harness.nodes import Process
 from nemesis.fault import Evidence, Fault, Strike, until
 
-_GONE_TIMEOUT = 2.0
+GONE_TIMEOUT = 10.0
 
 
 class Away(Fault):
@@ -73,7 +73,7 @@ class Away(Fault):
         def gone() -> bool:
             return struck is not None and not self.world.node(node).alive(struck) and self.world.system.find_process(node) is None
 
-        found = until(gone, _GONE_TIMEOUT) if struck is not None else False
+        found = until(gone, GONE_TIMEOUT) if struck is not None else False
         return {"gone": found, "pid": struck.pid if struck else None, "started": struck.started if struck else None}
 
     def _all_back(self, facts: dict[str, dict[str, object]]) -> bool:

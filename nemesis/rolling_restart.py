@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 
+from nemesis.away import GONE_TIMEOUT
 from nemesis.fault import Evidence, Fault, Strike, until
 
 _STOP_TIMEOUT = 30.0
@@ -61,7 +62,9 @@ class RollingRestart(Fault):
             ended = before is not None and system.stop_node(node, _STOP_TIMEOUT)
             if not ended:
                 system.kill_node(node)
-        gone = before is not None and not self.world.node(node).alive(before) and system.find_process(node) is None
+        gone = before is not None and until(
+            lambda: not self.world.node(node).alive(before) and system.find_process(node) is None, GONE_TIMEOUT
+        )
         self.strike.cancelled.wait(self._down)
         self._start(node)
         self._covering.update(self._in_the_way(node))
