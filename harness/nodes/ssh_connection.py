@@ -8,6 +8,7 @@ tells its process number first, by which its group is killed; and a command's en
 from __future__ import annotations
 
 import base64
+import logging
 import shlex
 import threading
 import time
@@ -24,6 +25,8 @@ _CHUNK = 1 << 16
 _CHANNELS = 8
 _SSH_PORT = 22
 _SIGNALLED = 128
+
+logging.getLogger("paramiko").addHandler(logging.NullHandler())  # it would show stack traces of what is told here in a sentence
 
 
 @dataclass(frozen=True, slots=True)
