@@ -83,7 +83,9 @@ def _highlights(summary: Summary) -> Html:
             unit = "MB/s" if cell.case.batch_messages > 1 else "messages/s"
             found.append((summary.names[case], f"{number(spread.median)} {unit}", _beside(summary, case)))
     return el(
-        "dl", *(el("div", el("dt", name), el("dd", value), el("dd", more, class_="more")) for name, value, more in found), class_="facts"
+        "dl",
+        *(el("div", el("dt", name), el("dd", value), el("dd", more, class_="more")) for name, value, more in found),
+        class_="facts fitting",
     )
 
 
