@@ -19,10 +19,9 @@ _NODES = 3
 
 
 def main(argv: Sequence[str]) -> int:
-    from harness.bench.folders import new_folder
     from harness.bench.under_faults import FaultedLoad, measure_under_faults
     from harness.bench.under_faults.report import HEAD, about, remarks, rows, write_report
-    from harness.run.folder import RESULTS
+    from harness.run.folder import RESULTS, fresh_folder
 
     given = _parser().parse_args(argv)
     if not given.kills and not given.others:
@@ -33,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
     minutes = len(acks) * (load.seconds + 30) / 60
     _say(f"{load.seconds:.0f} s for each of acks={', '.join(acks)}, each on a cluster of its own: about {minutes:.0f} minutes")
     found = measure_under_faults(load, acks, results, verify=given.verify, tell=_say)
-    folder = new_folder(results, "faults")
+    folder = fresh_folder(results, "bench-faults")
     verified = _at_full_speed(found, folder) if given.verify else []
     write_report(folder, found, verified)
     print(about(found))

@@ -53,18 +53,22 @@ class RunFolder:
     @classmethod
     def without_history(cls, results: Path, name: str) -> RunFolder:
         """For what uses nodes and is not checked, and so is no run that `latest` could mean."""
-        run_id = secrets.token_hex(4)
-        path = results.resolve() / name / f"{time.strftime('%Y%m%d-%H%M%S')}-{run_id}"
-        path.mkdir(parents=True)
+        path = fresh_folder(results, name)
         owner = {"pid": os.getpid(), "started": start_time(os.getpid())}
         write_atomically(path / _OWNER, json.dumps(owner).encode())
         (path / _WORK).mkdir()
-        return cls(path, run_id)
+        return cls(path, _id_of(path))
 
     def release(self) -> None:
         """The run is over: nothing of it is left but its results."""
         shutil.rmtree(self.work, ignore_errors=True)
         (self.path / _OWNER).unlink(missing_ok=True)
+
+
+def fresh_folder(results: Path, name: str) -> Path:
+    path = results.resolve() / name / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"
+    path.mkdir(parents=True)
+    return path
 
 
 def find_run(reference: str, results: Path) -> Path:
@@ -84,7 +88,11 @@ def ownerless(results: Path) -> Iterator[RunFolder]:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             owner = json.loads(file.read_bytes())
             if find_state(owner["pid"], owner["started"]) in (None, "Z", "X"):
-                yield RunFolder(file.parent, file.parent.name.rpartition("-")[2])
+                yield RunFolder(file.parent, _id_of(file.parent))
+
+
+def _id_of(path: Path) -> str:
+    return path.name.rpartition("-")[2]
 
 
 def _point_latest(results: Path, path: Path) -> None:

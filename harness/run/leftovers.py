@@ -17,6 +17,7 @@ import msgspec
 from harness.errors import HighwaterError
 from harness.history.convert import convert_leftovers
 from harness.history.errors import HistoryError
+from harness.history.files import history_directory
 from harness.history.plan import read_plan
 from harness.nodes import available
 from harness.nodes.messages import Plan as KeeperPlan
@@ -37,13 +38,18 @@ def clean(results: Path) -> Iterator[str]:
 
 def _clean_run(folder: RunFolder) -> Iterator[str]:
     try:
-        _clean_hosts(folder)
-        saved = convert_leftovers(folder.path)
+        saved = _saved(folder) if history_directory(folder.path).is_dir() else []
     except (HistoryError, HighwaterError, OSError) as problem:
         yield f"{folder.path} stays as it is: {problem}"
         return
     folder.release()
     yield f"tidied {folder.path}" + (f", and saved what its workers had recorded ({len(saved)} files)" if saved else "")
+
+
+def _saved(folder: RunFolder) -> list[Path]:
+    """A benchmark has no history and no plan, and no hosts but namespaces."""
+    _clean_hosts(folder)
+    return convert_leftovers(folder.path)
 
 
 def _clean_hosts(folder: RunFolder) -> None:

@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.bench.broker_metrics import messages_appended
-from harness.bench.folders import new_folder
 from harness.bench.shaped_load.locust_process import LocustProcess
 from harness.bench.shaped_load.outcome import LoadOutcome, read_outcome
 from harness.bench.shaped_load.plan import LoadPlan, locust_command
 from harness.bench.shaped_load.report import write_report
 from harness.errors import EnvironmentFault
+from harness.run.folder import fresh_folder
 from harness.systems.admin import connect
 from harness.systems.free_ports import free_ports
 from harness.systems.local_cluster import LocalCluster
@@ -38,7 +38,7 @@ def run_shaped_load(
     tell: Callable[[str], None] = lambda _: None,
 ) -> LoadOutcome:
     """Without `bootstrap` a cluster of so many brokers of ours. Ctrl-C ends it in order: what there is by then is reported."""
-    folder = new_folder(results, "load")
+    folder = fresh_folder(results, "bench-load")
     if bootstrap is not None:
         _make_topic(bootstrap, topic)
         return _finished(plan, _drive(plan, bootstrap, topic, folder, ui=ui, tell=tell))
