@@ -17,14 +17,15 @@ MEMORY_MAY_GROW = 1.2
 
 
 def test_ten_minutes_of_20000_sends_a_second_are_accounted_for_and_the_memory_of_workers_stays_flat(tmp_path):
-    flags = ["--rate", "20000", "--time-limit", "600", "--writes-per-partition", "400000", "--recovery", "300", "--no-check"]
+    load = ["--rate", "20000", "--linger-ms", "20", "--time-limit", "600", "--writes-per-partition", "400000"]
+    flags = [*load, "--recovery", "300", "--no-check"]
     with RunProcess(tmp_path, "calm", *flags) as run:
         assert run.end(HOUR) == 0, run.text
     told = [statuses(run.folder, worker) for worker in (0, 1)]
     ends = [worker[-1] for worker in told]
     assert [end["state"] for end in ends] == ["ended", "ended"]
     found = count(run.folder)
-    assert found.sends == sum(end["sends"]["sent"] for end in ends) >= 600 * 15_000
+    assert found.sends == sum(end["sends"]["sent"] for end in ends) >= 600 * 19_000
     assert found.acknowledged == sum(end["sends"]["ok"] for end in ends)
     assert (found.unknown + found.failed, found.never_read) == (found.sends - found.acknowledged, 0)
     records = read_table(run.folder, Record)
