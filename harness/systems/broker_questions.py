@@ -54,12 +54,14 @@ with socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=float(sys
 sys.stdout.buffer.write(answer)
 """
 
+# What is looked for comes in another form than the one it is found in: several lookers at once would find each other.
 _FIND_PROCESS = """
 import os, sys
+wanted = bytes.fromhex(sys.argv[1])
 for pid in filter(str.isdigit, os.listdir("/proc")):
     try:
         words = open(f"/proc/{pid}/cmdline", "rb").read().split(b"\\0")
-        if os.fsencode(sys.argv[1]) in words and int(pid) != os.getpid():
+        if wanted in words:
             fields = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()
             print(pid, fields[19], fields[0])
     except OSError:
@@ -137,7 +139,7 @@ def ask(node: Node, port: int, request: bytes, *, patience: float = PATIENCE) ->
 
 def find_process(node: Node, argument: str) -> Seen | None:
     """The oldest process with this very argument in its command line."""
-    out = run_program(node, _FIND_PROCESS, argument)
+    out = run_program(node, _FIND_PROCESS, argument.encode().hex())
     found = sorted((int(started), int(pid), state) for pid, started, state in map(str.split, (out or b"").decode().splitlines()))
     return Seen(Process(found[0][1], found[0][0]), found[0][2]) if found else None
 
