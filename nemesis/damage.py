@@ -82,6 +82,8 @@ for folder in folders:
 """
 )
 
+_COUNT = _FIND + "print(sum(name.endswith(tuple(sys.argv[2:])) for folder in folders for name in os.listdir(folder)))"
+
 Files = dict[str, tuple[int, int]]
 
 
@@ -102,6 +104,11 @@ def tear_tails(node: Node, data: str, how: str, most: int, seed: str) -> None:
 def has_tail(node: Node, data: str) -> bool:
     """Whether a log has anything behind its last flush. A broker at work may take a file away under our eyes: then it is not known."""
     return int(run_program(node, _TEAR, data, "look", 1, "", timeout=60.0) or 0) > 0
+
+
+def has_index(node: Node, data: str, endings: tuple[str, ...]) -> bool:
+    """Whether a log has a file that ends so; not known while the broker takes a folder away under our eyes."""
+    return int(run_program(node, _COUNT, data, *endings, timeout=60.0) or 0) > 0
 
 
 def delete_indexes(node: Node, data: str, endings: tuple[str, ...]) -> None:

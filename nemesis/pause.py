@@ -15,16 +15,20 @@ _TIMEOUT = 2.0
 
 
 class Pause(Fault):
-    """Invariant: `_struck` holds the processes that were sent SIGSTOP and not yet SIGCONT by this fault."""
+    """Invariant: `_struck` holds the processes that were sent SIGSTOP and not yet SIGCONT by this fault.
+
+    `_covering`: faults that held a broker down when it was to be paused, though it may be back when that is looked at, and since."""
 
     def __init__(self, strike: Strike) -> None:
         super().__init__(strike)
         self._struck: dict[str, Process] = {}
+        self._covering: set[int] = set()
 
     def apply(self) -> None:
         for node in self.targets:
             with self.world.alone_on(node):
                 process = self.world.system.process(node)
+                self._covering.update(self.world.down.others([node], self.strike.id))
                 if process is not None:
                     self.world.paused.take(node, self.strike.id)
                     self._struck[node] = process
@@ -32,8 +36,8 @@ class Pause(Fault):
 
     def prove(self) -> Evidence:
         facts = {node: self._look(node, stopped=True) for node in self.targets}
-        covering = self.world.down.others([node for node in self.targets if not facts[node]["ok"]], self.strike.id)
-        return Evidence(all(fact["ok"] for fact in facts.values()), facts, covering)
+        self._covering.update(self.world.down.others([node for node in self.targets if not facts[node]["ok"]], self.strike.id))
+        return Evidence(all(fact["ok"] for fact in facts.values()), facts, tuple(sorted(self._covering)))
 
     def heal(self) -> None:
         """One that another fault holds, too, stays paused."""

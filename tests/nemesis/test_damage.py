@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from nemesis.damage import has_tail
+from nemesis.damage import has_index, has_tail
 from nemesis.nemesis import PROVEN, UNPROVEN
 from tests.nemesis.cluster import Running, eventually, fill, planned, told
 
@@ -60,6 +60,18 @@ def test_a_strike_waits_for_a_tail_where_everything_is_flushed(nodes, system, ne
     with Running(nemesis, planned("torn-tail", target="n1", how="cut", bytes=50)) as struck:
         fill(nodes, system, "late", 20)
         assert told(struck.proof())["n1"]["changed"] > 0
+    assert struck.end()[0].state == PROVEN
+
+
+def test_a_strike_waits_for_an_index_where_there_is_none(nodes, system, nemesis):
+    fill(nodes, system, "bare", 20)
+    data = Path(system.data_path("n2"))
+    for index in data.glob("*/*.timeindex"):
+        index.unlink()
+    assert not has_index(nodes.nodes[1], str(data), (".timeindex",))
+    with Running(nemesis, planned("deleted-index", target="n2", which="time")) as struck:
+        fill(nodes, system, "indexed-later", 20)
+        assert told(struck.proof())["n2"]["changed"] > 0
     assert struck.end()[0].state == PROVEN
 
 

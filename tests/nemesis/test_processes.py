@@ -9,6 +9,7 @@ import pytest
 
 from nemesis.kill import Kill
 from nemesis.nemesis import PROVEN, UNPROVEN, Nemesis
+from nemesis.pause import Pause
 from tests.nemesis.cluster import Running, answers, eventually, planned, state_of, strike, told
 
 
@@ -105,6 +106,18 @@ def test_a_broker_that_one_fault_holds_down_is_not_started_by_another_and_covers
     first.heal()
     assert first.prove_healed().ok
     assert answers(nodes, system, "n3")
+
+
+def test_a_broker_that_was_down_when_it_was_to_be_paused_covers_it_also_when_it_is_back_before_anybody_looks(nodes, system, nemesis):
+    killed, paused = Kill(strike(nemesis, planned("kill", target="n3"), "n3")), Pause(strike(nemesis, planned("pause", id=2), "n3"))
+    killed.apply()
+    paused.apply()
+    killed.heal()
+    assert killed.prove_healed().ok
+    evidence = paused.prove()
+    assert not evidence.ok and evidence.covered_by == (1,)
+    paused.heal()
+    assert paused.prove_healed().ok
 
 
 def test_an_exception_where_the_nemesis_runs_heals_what_was_under_way(nodes, system, nemesis):
