@@ -3,12 +3,13 @@
 Stands for ISR changes that are not fenced, what KIP-497 and KIP-903 are about. While leaders wrote the state of a partition themselves,
 leader and ISR in one node of ZooKeeper, nothing but the compared version kept a deposed one from writing itself back into office.
 
-A leader is cut off, finds its followers late and wishes for an ISR of itself alone; there is no controller to hear it, so it goes on
-wishing. Meanwhile the controller gives it up, and the others acknowledge without it. Back again, its wish arrives before it has heard
-that it was deposed. An ISR holds its leader, so a controller that grants the wish makes it the leader again, and the others cut off
-what was acknowledged without it.
+A leader is cut off, finds its followers late and wishes for an ISR of itself alone; no controller hears it, so it goes on wishing.
+Meanwhile the controller gives it up, and the others acknowledge without it. Back again, it wishes on before it knows that it was deposed.
+An ISR holds its leader, so a controller that grants the wish makes it the leader again, and the others cut off what was acknowledged
+without it.
 
-Exposed by cutting leaders off for longer than their session.
+Exposed by a leader that is cut off for longer than its session, and reaches the controller before it reaches the other replicas: with
+those it would have caught up before its wish arrives.
 """
 
 from collections.abc import Collection
