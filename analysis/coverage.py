@@ -52,6 +52,12 @@ STATES: Mapping[str, State] = {
         State("isr-shrunk", "A replica fell out of an ISR.", "events", "`isr-shrunk`"),
         State("isr-alone", "An ISR was down to one replica.", "events", "`isr-shrunk` or `leader-changed` with an ISR of one"),
         State("isr-grown", "A replica came back into an ISR.", "events", "`isr-grown`"),
+        State(
+            "isr-change-refused",
+            "A leader wished for another ISR on a state that was no more, and was refused.",
+            "events",
+            "`isr-change-refused`",
+        ),
         State("truncated", "A follower cut off what its leader did not have.", "events", "`truncated`"),
         State("duplicate-batch", "A batch was sent again after it had been stored.", "events", "`duplicate-batch`"),
         State("session-lapsed", "The controller gave up a broker.", "events", "`session-lapsed`"),

@@ -8,6 +8,7 @@ Hot path: one `send` and one `_delivered` a message.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
 from threading import Event, Thread
@@ -123,26 +124,32 @@ class SendingClient:
     def _serve(self) -> None:
         try:
             while not self._stopping.is_set() and not self.fatal.is_set():
-                self._ask(self._producer.poll, _POLL_S)
+                self._poll()
             self._finish()
         except BaseException as failure:
             self._failure = failure
 
     def _finish(self) -> None:
         """librdkafka ends every message by its delivery time-out; what it did not is purged, so that it is reported all the same."""
-        if self._ask(self._producer.flush, self._settings.delivery_timeout_ms / 1000 + _AFTER_PURGE_S):
+        if not self._drained(self._settings.delivery_timeout_ms / 1000 + _AFTER_PURGE_S):
             self._producer.purge()
-            self._ask(self._producer.flush, _AFTER_PURGE_S)
+            self._drained(_AFTER_PURGE_S)
 
-    def _ask(self, call: Callable[[float], int], wait_s: float) -> int:
-        """Whichever call happens to serve a fatal error raises it, once, and not always is the callback told as well."""
+    def _drained(self, wait_s: float) -> bool:
+        """By polls. `flush` would go on to the next report after it met a fatal error, with the exception pending: that report fails."""
+        deadline = time.monotonic() + wait_s
+        while len(self._producer) and time.monotonic() < deadline:
+            self._poll()
+        return not len(self._producer)
+
+    def _poll(self) -> None:
+        """The call that happens to serve a fatal error raises it, once, and not always is the callback told as well."""
         try:
-            return call(wait_s)
+            self._producer.poll(_POLL_S)
         except KafkaException as problem:
             self._on_error(problem.args[0])
             if not self.fatal.is_set():
                 raise
-            return call(wait_s)
 
     def _make(self, name: str, on_error: Callable[[KafkaError], None]) -> Producer:
         return new_producer(self._session.plan.bootstrap, self._settings, name, on_error)

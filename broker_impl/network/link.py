@@ -54,11 +54,11 @@ class Link:
         if self._stream is None and self._connecting is None and not self._closed and self._loop.time() >= self._not_before:
             self._connecting = self._loop.create_task(self._connect())
 
-    async def connection(self) -> bool:
-        """Waits until connected, or until the attempt under way has failed."""
+    async def connection(self, timeout_s: float | None = None) -> bool:
+        """Waits until connected, or until the attempt under way has failed; one that takes too long for the caller goes on."""
         self.connect()
         if self._connecting is not None:
-            await asyncio.shield(self._connecting)
+            await asyncio.wait([self._connecting], timeout=timeout_s)
         return self._stream is not None
 
     def call(self, key: int, version: int, body: bytes, timeout_s: float, on_reply: OnReply) -> None:
@@ -81,7 +81,7 @@ class Link:
 
     async def request(self, key: int, version: int, body: bytes, timeout_s: float) -> bytes | None:
         """`call` for code that can wait; the answer is a copy."""
-        if not await self.connection():
+        if not await self.connection(timeout_s):
             return None
         answer: asyncio.Future[bytes | None] = self._loop.create_future()
 

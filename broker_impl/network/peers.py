@@ -91,9 +91,11 @@ class Peers:
             link.post(SUSPECT_KEY, VERSION, msgspec.msgpack.encode(SuspectBatch(self._cluster, topic_id, index, offset)))
 
     async def ask(self, to: int, command: Command, timeout_s: float) -> ReplyEnvelope | None:
-        """None: the answer was lost, and the command may or may not have been carried out."""
+        """None: the answer was lost, and the command may or may not have been carried out.
+
+        A node that is cut off is not waited for longer than that: meanwhile another may have become the controller."""
         link = self._link(to)
-        if link is None or not await link.connection():
+        if link is None or not await link.connection(timeout_s):
             return NOT_CONTROLLER
         body = msgspec.msgpack.encode(CommandEnvelope(self._cluster, command))
         answer = await link.request(COMMAND_KEY, VERSION, body, timeout_s)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from broker_impl.machine import Machine
 from broker_impl.network.peers import NOT_CONTROLLER, Peers, ReplyEnvelope
 from broker_impl.protocol.errors import BrokerError, ErrorCode
-from broker_impl.quorum.commands import Command, HeartbeatReply, Reply
+from broker_impl.quorum.commands import AlterIsr, AlterIsrReply, Command, HeartbeatReply, Reply
 from broker_impl.quorum.controller import Controller, ControllerSettings
 from broker_impl.quorum.image import Image
 from broker_impl.quorum.raft import Entry, Progress, Raft, RaftMessage, RaftSettings, Ready
@@ -133,6 +133,7 @@ class QuorumNode:
         asked = self._now()
         decision = controller.handle(command, asked, self.raft.last_index + 1)
         self._propose(decision.records)
+        self._tell_refusals(command, decision.reply)
         offset = controller.tail.offset
         if not await self._committed(offset):
             return None
@@ -265,6 +266,22 @@ class QuorumNode:
             index = self.raft.propose(encode_records(records), self._now())
             assert self._controller is not None and index == self._controller.tail.offset, "the controller numbered an entry wrongly"
             self._wake.set()
+
+    def _tell_refusals(self, command: Command, reply: Reply) -> None:
+        """An ISR that was wished for on a state that is no more: without the refusal it would have come true."""
+        if isinstance(command, AlterIsr) and isinstance(reply, AlterIsrReply) and not reply.error:
+            for change, result in zip(command.changes, reply.results, strict=True):
+                topic = self.image.topic(change.topic_id)
+                if result.error and topic is not None:
+                    self._machine.journal.info(
+                        "isr-change-refused",
+                        topic=topic.name,
+                        part=change.index,
+                        epoch=change.leader_epoch,
+                        broker=command.id,
+                        isr=[member for member, _ in change.new_isr],
+                        why=result.message,
+                    )
 
     async def _tick_controller(self) -> None:
         while True:

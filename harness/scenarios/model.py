@@ -23,6 +23,7 @@ Event = Literal[
     "epoch-fenced",
     "isr-shrunk",
     "isr-grown",
+    "isr-change-refused",
     "truncated",
     "duplicate-batch",
     "session-lapsed",

@@ -14,6 +14,7 @@ SCENARIOS_MAY_ASK_FOR = {
     "epoch-fenced",
     "isr-shrunk",
     "isr-grown",
+    "isr-change-refused",
     "truncated",
     "duplicate-batch",
     "session-lapsed",

@@ -36,8 +36,11 @@ class FakeProducer:
         self.answers = deque(answers)
         self.reports: deque[tuple[Any, KafkaError | None, int]] = deque()
         self.fatal: KafkaError | None = None
-        self.raising: dict[str, KafkaError] = {}
-        """What the next `poll` or `flush` raises instead of serving reports."""
+        self.raising: list[KafkaError] = []
+        """What the next `poll` raises instead of serving reports."""
+        self.serving = threading.Event()
+        """Until it is set `poll` does nothing."""
+        self.serving.set()
         self._lock = threading.Lock()
 
     def produce(self, topic: str, value: bytes, key: bytes | None, partition: int, *, on_delivery: Any) -> None:
@@ -50,19 +53,17 @@ class FakeProducer:
             self.reports.append((on_delivery, *answer))
 
     def poll(self, timeout: float) -> int:
-        self._raise("poll")
+        if not self.serving.is_set():
+            time.sleep(0.001)
+            return 0
+        if self.raising:
+            raise KafkaException(self.raising.pop())
         if not self.reports:
             time.sleep(0.001)
         return self._serve()
 
-    def flush(self, timeout: float) -> int:
-        self._raise("flush")
-        self._serve()
-        return 0
-
-    def _raise(self, call: str) -> None:
-        if error := self.raising.pop(call, None):
-            raise KafkaException(error)
+    def __len__(self) -> int:
+        return len(self.reports)
 
     def _serve(self) -> int:
         served = 0

@@ -65,26 +65,30 @@ def test_a_fatal_error_ends_the_client(tmp_path, answer):
     assert (client.usable, client.ended, client.outstanding) == (False, True, 0)
 
 
-def raising(session, **errors) -> SendingClient:
+def with_producer(session, error: KafkaError) -> tuple[SendingClient, FakeProducer]:
+    """It serves reports when it is told to, and raises this first."""
     producer = FakeProducer([(None, 1)])
-    producer.raising.update(errors)
+    producer.serving.clear()
+    producer.raising.append(error)
     make: Any = lambda _name, _on_error: producer  # noqa: E731
-    return SendingClient(session, make)
+    return SendingClient(session, make), producer
 
 
 def test_a_fatal_error_raised_while_reports_are_served_ends_the_client_and_nothing_else(tmp_path):
     session = session_in(tmp_path)
-    client = raising(session, poll=FATAL)
+    client, producer = with_producer(session, FATAL)
+    producer.serving.set()
     assert client.fatal.wait(60)
     client.join()
     session.recorder.close()
 
 
-def test_a_fatal_error_raised_while_flushing_leaves_no_send_without_an_end(tmp_path):
+def test_a_fatal_error_raised_at_the_end_leaves_no_send_without_an_end(tmp_path):
     session = session_in(tmp_path)
-    client = raising(session, flush=FATAL)
+    client, producer = with_producer(session, FATAL)
     client.send(1, PLACE, 0, None)
     client.stop()
+    producer.serving.set()
     client.join()
     session.recorder.close()
     assert (client.outstanding, client.usable) == (0, False)
@@ -92,8 +96,8 @@ def test_a_fatal_error_raised_while_flushing_leaves_no_send_without_an_end(tmp_p
 
 def test_another_error_that_the_client_raises_is_told(tmp_path):
     session = session_in(tmp_path)
-    client = raising(session, flush=KafkaError(KafkaError._STATE))
-    client.stop()
+    client, producer = with_producer(session, KafkaError(KafkaError._STATE))
+    producer.serving.set()
     with pytest.raises(KafkaException):
         client.join()
     session.recorder.close()

@@ -2,6 +2,8 @@
 
 import asyncio
 import io
+import itertools
+import json
 import random
 from collections.abc import Callable, Coroutine
 from typing import Any, cast
@@ -10,7 +12,17 @@ from broker_impl.machine import Machine, clock
 from broker_impl.machine.journal import Journal
 from broker_impl.machine.threads import Inline
 from broker_impl.network.peers import ReplyEnvelope
-from broker_impl.quorum.commands import Heartbeat, HeartbeatReply, RegisterBroker, Registered
+from broker_impl.quorum.commands import (
+    AlterIsr,
+    Command,
+    CreateTopics,
+    Heartbeat,
+    HeartbeatReply,
+    IsrChange,
+    NewTopic,
+    RegisterBroker,
+    Registered,
+)
 from broker_impl.quorum.controller import ControllerSettings
 from broker_impl.quorum.node import QuorumNode
 from broker_impl.quorum.raft import RaftMessage, RaftSettings
@@ -38,12 +50,13 @@ class Posts:
 class Group:
     def __init__(self) -> None:
         self.cut_off: set[int] = set()
+        self.told = io.StringIO()
         self.nodes = {node: self._make(node) for node in VOTERS}
         for node in self.nodes.values():
             node.start()
 
     def _make(self, node: int) -> QuorumNode:
-        machine = Machine(ForgetfulDisk(), clock.wall_ms, random.Random(node), Inline(), Journal(node, io.StringIO()))
+        machine = Machine(ForgetfulDisk(), clock.wall_ms, random.Random(node), Inline(), Journal(node, self.told))
         raft = RaftSettings(election_timeout_s=0.3, heartbeat_s=0.02)
         loop, peers = asyncio.get_running_loop(), cast(Any, Posts(self, node))
         return QuorumNode(loop, node, VOTERS, "/quorum", machine, peers, raft, ControllerSettings(), 1 << 20)
@@ -119,3 +132,26 @@ def test_a_controller_that_nobody_follows_any_more_grants_no_lease() -> None:
         assert not controller.raft.serving
 
     run(scenario)
+
+
+def test_the_controller_tells_of_a_wish_for_an_isr_that_rests_on_an_old_state() -> None:
+    async def scenario(group: Group) -> None:
+        heartbeat = await group.running_broker()
+        for name in map(str, itertools.count()):  # until no change of controllers comes between
+            controller = await group.controller()
+            if not await answered(controller, CreateTopics([NewTopic(name, assignment=[(0, [7]), (1, [7])])])):
+                continue
+            topic = controller.image.topics[name]
+            epochs = {0: topic.partitions[0].partition_epoch, 1: topic.partitions[1].partition_epoch - 1}
+            changes = [IsrChange(topic.id, part, 0, epoch, [(7, heartbeat.epoch)]) for part, epoch in epochs.items()]
+            if await answered(controller, AlterIsr(7, heartbeat.epoch, changes)):
+                break
+        refused = [line for line in map(json.loads, group.told.getvalue().splitlines()) if line["event"] == "isr-change-refused"]
+        assert [(line["part"], line["broker"], line["isr"]) for line in refused if line["topic"] == name] == [(1, 7, [7])]
+
+    run(scenario)
+
+
+async def answered(controller: QuorumNode, command: Command) -> bool:
+    envelope = await controller.serve(command)
+    return envelope is not None and envelope.reply is not None
