@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.columns import Rows
+from analysis.columns import Calls, Rows
 from analysis.partition import MISSING, Column
 from harness.history.schema import Function, Kind, Outcome
 
@@ -36,19 +36,20 @@ def add_up(found: Iterable[Illegal]) -> Illegal:
 
 def illegal_rows(columns: Rows) -> Illegal:
     """Of the rows of a bucket, in any order."""
-    ended = columns["completed"] != MISSING
-    took_effect = (columns["outcome"] == Outcome.OK) & (columns["f"] == Function.SEND)
+    calls = columns.calls
+    ended = calls["completed"] != MISSING
+    took_effect = (calls["outcome"] == Outcome.OK) & (calls["f"] == Function.SEND)
     return add_up(
         [
-            _tell(columns, ended & (columns["completed"] < columns["invoked"]), "ended before it began"),
-            _tell(columns, took_effect & ~ended, "took effect and never ended"),
-            _out_of_order(columns, (columns["kind"] != Kind.SEND) & (columns["kind"] != Kind.TXN)),
+            _tell(calls, ended & (calls["completed"] < calls["invoked"]), "ended before it began"),
+            _tell(calls, took_effect & ~ended, "took effect and never ended"),
+            _out_of_order(calls, (calls["kind"] != Kind.SEND) & (calls["kind"] != Kind.TXN)),
         ]
     )
 
 
-def _out_of_order(columns: Mapping[str, Column], one_at_a_time: npt.NDArray[np.bool_]) -> Illegal:
-    """Each row against the one before of the same process, where that is of another operation."""
+def _out_of_order(columns: Calls, one_at_a_time: npt.NDArray[np.bool_]) -> Illegal:
+    """Each call against the one before of the same process, where that is of another operation."""
     order = _by_process_and_call(columns["process"], columns["op"])
     calls = {name: columns[name][order] for name in ("process", "op", "invoked", "completed")}
     waits = one_at_a_time[order]
