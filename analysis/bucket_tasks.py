@@ -7,6 +7,7 @@ rows and is named; the rest of the bucket is checked all the same.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -95,10 +96,10 @@ def _check_bucket(job: Job, number: int) -> Seen:
     for rows, rest in bucket.tables(job.columns):
         numbers = numbers_in(rows, rest)
         parts += [] if job.alone else [_beside(job, rows, numbers)]
-        parts += [_check_log(log, job.names, joined) for log in _logs_in(job, rows, numbers, dumps)]
+        parts += [_check_log(log, job, joined) for log in _logs_in(job, rows, numbers, dumps)]
     parts += [_check_in_pieces(job, bucket, spot, rows, dumps) for spot, rows in bucket.too_large().items()]
     left = (Log(empty_partition(*place), job.context.of(*place, dumped)) for place, dumped in dumps.items())
-    parts += [_check_log(log, job.names, joined) for log in left]
+    parts += [_check_log(log, job, joined) for log in left]
     return together([*parts, Seen(problems=tuple(bucket.problems))], joined)
 
 
@@ -109,6 +110,7 @@ def _check_in_pieces(job: Job, bucket: Bucket, spot: Spot, rows: int, dumps: dic
     looked_at = InPieces(pieces, context, job.names)
     found = tuple(looked_at.findings())
     beside = [] if job.alone else [_without_gaps(_beside(job, table)) for table in pieces.tables("op")]
+    beside += [] if job.alone else [Seen(states=coverage.late_landings(log)) for log in pieces.logs("value")]
     missing = [name for name in job.names if name in looked_at.unjudged]
     topic, part = pieces.place
     sentence = f"{topic}-{part} has {rows:,} rows, too many for the memory given, so these were not looked for in it: {', '.join(missing)}."
@@ -150,12 +152,13 @@ def _beside(job: Job, rows: pa.Table, numbers: Columns | None = None) -> Seen:
     )
 
 
-def _check_log(log: Log, names: Sequence[str], joined: Sequence[Joined]) -> Seen:
+def _check_log(log: Log, job: Job, joined: Sequence[Joined]) -> Seen:
     return Seen(
-        findings=tuple(_with_own_retries(log, finding) for finding in families.find_in(log, names)),
+        findings=tuple(_with_own_retries(log, finding) for finding in families.find_in(log, job.names)),
         extracts=tuple(one.extract(log) for one in joined),
-        spans=cycles.spans(log) if families.has_cycles(names) else None,
-        undecided=_undecided_gaps(log) if "unavailable" in names else 0,
+        spans=cycles.spans(log) if families.has_cycles(job.names) else None,
+        states=Counter() if job.alone else coverage.late_landings(log),
+        undecided=_undecided_gaps(log) if "unavailable" in job.names else 0,
     )
 
 

@@ -25,7 +25,6 @@ OTHER = 14
 Numbers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-_HASHES = 1 << 20
 _OF_A_CALL = ("op", "process", "kind", "f", "outcome", "phase", "intended", "invoked", "completed")
 
 
@@ -63,16 +62,6 @@ class Calls(dict[str, Numbers]):
     def __missing__(self, name: str) -> Numbers:
         self[name] = found = self._columns[name][self.rows]
         return found
-
-
-def among(values: Numbers, wanted: Numbers) -> Mask:
-    """Whether each is one of those wanted, where few are: a table of their last bits clears nearly all others of suspicion."""
-    suspected = np.zeros(_HASHES, np.bool_)
-    suspected[wanted & (_HASHES - 1)] = True
-    found: Mask = suspected[values & (_HASHES - 1)]
-    near = np.flatnonzero(found)
-    found[near] = np.isin(values[near], wanted)
-    return found
 
 
 def _in_our_words(found: Numbers, name: str, names: Names) -> Numbers:

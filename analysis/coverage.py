@@ -15,9 +15,9 @@ from typing import Any, Literal
 import numpy as np
 
 from analysis.circumstances import unclean_elections
-from analysis.columns import Calls, Mask, Numbers, Rows, among
+from analysis.columns import Calls, Mask, Numbers, Rows
+from analysis.log import Log
 from analysis.partition import MISSING
-from analysis.sorting import groups_of, order_by
 from harness.history.beside import Event, Fault
 from harness.history.schema import Function, Outcome
 from harness.history.stalls import EVENT as STALLED
@@ -83,7 +83,7 @@ STATES: Mapping[str, State] = {
     )
 }
 
-COLUMNS = ("f", "outcome", "process", "producer", "topic", "part", "value", "offset", "leader_epoch", "invoked", "completed")
+COLUMNS = ("f", "outcome", "process", "producer", "topic", "part", "offset", "leader_epoch", "invoked", "completed")
 """What `extract` needs of the rows."""
 
 _MOST_CHANGES = 50
@@ -106,17 +106,15 @@ def leader_changes(events: Sequence[Event]) -> dict[Place, list[int]]:
 
 
 def extract(columns: Rows, changes: Mapping[Place, Sequence[int]]) -> Counter[str]:
-    """How often the rows show each state that is seen in rows; those of several tasks add up. Hot path."""
+    """How often the rows show each state that is seen in rows, but for late landings; those of several tasks add up. Hot path."""
     sends, polls = (columns["f"] == f for f in (Function.SEND, Function.POLL))
-    ok = columns["outcome"] == Outcome.OK
     ended = _endings(columns.calls)
     untold = np.flatnonzero(columns["offset"] == MISSING)
     epoch_known = polls & (columns["leader_epoch"] != MISSING)
     found = {
         "send-refused": ended[Function.SEND, Outcome.FAIL],
         "send-unknown": ended[Function.SEND, Outcome.INFO],
-        "late-landing": _landed(columns, np.flatnonzero(sends & (columns["outcome"] == Outcome.INFO)), polls & ok),
-        "retry-answered": int((sends & ok)[untold].sum()),
+        "retry-answered": int((sends[untold] & (columns["outcome"][untold] == Outcome.OK)).sum()),
         "client-replaced": _replaced(columns.calls),
         "two-epochs-read": _several_epochs(columns, epoch_known),
         "epochs-known": int(epoch_known.sum()),
@@ -125,6 +123,12 @@ def extract(columns: Rows, changes: Mapping[Place, Sequence[int]]) -> Counter[st
         "leader-changed-in-flight": _in_flight(columns, sends, changes),
     }
     return Counter({name: count for name, count in found.items() if count})
+
+
+def late_landings(log: Log) -> Counter[str]:
+    """The state that needs sends and polls of a value together, which a log has."""
+    landed = int(((log.outcome == Outcome.INFO) & log.read_ok[: log.sent_count]).sum())
+    return Counter({"late-landing": landed} if landed else {})
 
 
 def assess(
@@ -193,20 +197,6 @@ def _endings(calls: Calls) -> Counter[tuple[int, int]]:
     outcomes = len(Outcome)
     rows = np.bincount(calls["f"].astype(np.int64) * outcomes + calls["outcome"], calls.lengths)
     return Counter({divmod(number, outcomes): int(count) for number, count in enumerate(rows.tolist())})
-
-
-def _landed(columns: Rows, unsure: Numbers, polls: Mask) -> int:
-    """Values of these sends that were polled in their partition, each once."""
-    if not len(unsure):
-        return 0
-    value = columns["value"]
-    near = np.flatnonzero(polls & among(value, value[unsure]))
-    which = np.concatenate((unsure, near))
-    keys = [columns[name][which] for name in ("value", "part", "topic")]
-    order = order_by(*keys)
-    group = groups_of(*(key[order] for key in keys))
-    is_sent = order < len(unsure)
-    return len(np.intersect1d(group[is_sent], group[~is_sent]))
 
 
 def _replaced(calls: Calls) -> int:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from analysis.columns import Calls, Rows
 from analysis.partition import MISSING, Column
+from analysis.sorting import parted_by
 from harness.history.schema import Function, Kind, Outcome
 
 COLUMNS = ("process", "op", "kind", "f", "outcome", "invoked", "completed")
@@ -49,8 +50,13 @@ def illegal_rows(columns: Rows) -> Illegal:
 
 
 def _out_of_order(columns: Calls, one_at_a_time: npt.NDArray[np.bool_]) -> Illegal:
-    """Each call against the one before of the same process, where that is of another operation."""
-    order = _by_process_and_call(columns["process"], columns["op"])
+    """Each call against the one before of the same process, where that is of another operation.
+
+    Where calls and times rise together whoever made them, as they do in the file of a worker, only those who wait are looked at closely.
+    """
+    rise = _rise_together(columns)
+    some = np.flatnonzero(one_at_a_time) if rise else np.arange(len(one_at_a_time))
+    order = some[_by_process_and_call(columns["process"][some], columns["op"][some])]
     calls = {name: columns[name][order] for name in ("process", "op", "invoked", "completed")}
     waits = one_at_a_time[order]
     next_call = np.zeros(len(order), bool)
@@ -64,6 +70,13 @@ def _out_of_order(columns: Calls, one_at_a_time: npt.NDArray[np.bool_]) -> Illeg
             _tell(calls, overlapping, "began before its process's last one had ended"),
         ]
     )
+
+
+def _rise_together(calls: Calls) -> bool:
+    """Whether no process can have gone back in time: where operations or times fall, those of other processes begin."""
+    op, invoked, process = calls["op"], calls["invoked"], calls["process"]
+    falls = np.flatnonzero((op[1:] < op[:-1]) | (invoked[1:] < invoked[:-1])) + 1
+    return parted_by(falls, process)
 
 
 def _by_process_and_call(process: Column, op: Column) -> Column:

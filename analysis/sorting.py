@@ -86,11 +86,16 @@ def rises_for_each(numbers: Column, who: Callable[[], npt.NDArray[np.integer]]) 
     False is no answer.
     """
     falls = np.flatnonzero(numbers[1:] <= numbers[:-1]) + 1
+    return len(falls) == 0 or (len(falls) <= len(numbers) // _SHORT and parted_by(falls, who()))
+
+
+def parted_by(falls: Column, who: npt.NDArray[np.integer]) -> bool:
+    """Whether nobody is on both sides of one of these positions, at a glance: numbers of those between two overlap no others'."""
     if len(falls) == 0:
         return True
-    if len(falls) > len(numbers) // _SHORT:
+    if len(falls) > len(who) // _SHORT:
         return False
-    starts, of = np.concatenate(([0], falls)), who()
-    low, high = np.minimum.reduceat(of, starts), np.maximum.reduceat(of, starts)
+    starts = np.concatenate(([0], falls))
+    low, high = np.minimum.reduceat(who, starts), np.maximum.reduceat(who, starts)
     order = np.argsort(low, kind="stable")
     return bool((low[order[1:]] > high[order[:-1]]).all())

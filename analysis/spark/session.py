@@ -5,7 +5,6 @@ Results come back through the driver: a task returns counts and a few witnesses,
 
 from __future__ import annotations
 
-import gc
 import shutil
 import signal
 import tempfile
@@ -60,11 +59,4 @@ def open_spark(options: SparkOptions) -> Iterator[Spark]:
 
 
 def _each(function: Callable[[Task], Result]) -> Callable[[Iterable[Task]], Iterable[Result]]:
-    """A worker looks for garbage after every task. What it loaded at first is none, and going through that takes longer than a task."""
-
-    def run(tasks: Iterable[Task]) -> Iterable[Result]:
-        if gc.get_freeze_count() == 0:
-            gc.freeze()
-        return map(function, tasks)
-
-    return run
+    return lambda tasks: map(function, tasks)
