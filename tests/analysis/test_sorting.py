@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -65,6 +67,6 @@ def test_every_long_gap_between_moments_is_among_the_edges(seed):
     kept, everything = edges_of_gaps(moments, 100), np.sort(moments)
 
     def gaps(times):
-        return [(int(one), int(two)) for one, two in zip(times[:-1], times[1:], strict=True) if two - one >= 100]
+        return [(int(one), int(two)) for one, two in pairwise(times) if two - one >= 100]
 
     assert gaps(kept) == gaps(everything) and len(kept) < len(moments)
