@@ -10,6 +10,7 @@ these looks at *calls*: rows that follow each other and differ in nothing of the
 from __future__ import annotations
 
 from functools import cached_property
+from weakref import proxy
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +55,7 @@ class Calls(dict[str, Numbers]):
 
     def __init__(self, rows: Rows) -> None:
         super().__init__()
-        self._columns = rows
+        self._columns = proxy(rows)  # in a circle they would outlive their bucket
         edges = np.flatnonzero(changes(*(rows[name] for name in _OF_A_CALL))) + 1
         self.rows: Numbers = np.concatenate(([0], edges)) if len(rows) else edges
         self.lengths: Numbers = np.diff(np.append(self.rows, len(rows)))
