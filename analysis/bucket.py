@@ -1,8 +1,8 @@
 """The rows of a bucket, as much of them at a time as a task may hold.
 
 Mostly that is all of them. A bucket that has more is read one partition at a time, file by file, so that the whole is never in memory; of
-a partition that alone has more there are ranges of values or offsets (see `pieces`). A file that cannot be read costs its rows and is
-named.
+a partition that alone has more there are ranges of values, offsets or operations (see `pieces`). A file that cannot be read costs its rows
+and is named.
 """
 
 from __future__ import annotations
