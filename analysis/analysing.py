@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 from analysis.checking import Checked, check_histories
+from analysis.jepsen import Imported, import_history
 from analysis.judging import Question, context_for, disputed, verdict_on
 from analysis.material import Material
 from analysis.second_opinion import REFERENCE, differences, may_be_asked
@@ -23,6 +24,8 @@ from analysis.verdict import Verdict, write_verdict
 
 LARGE = 5_000_000
 """Rows from which Java's better compiler and collector pay off."""
+SHARED_BYTES = 32 * 2**20
+"""Of a foreign file from which on tasks share it."""
 TOGETHER = 50
 """Histories that go through Spark at once."""
 
@@ -43,7 +46,7 @@ class Analysis:
         for first in range(0, len(sources), TOGETHER):
             some = sources[first : first + TOGETHER]
             with ExitStack() as stack:
-                materials = [stack.enter_context(opened(source)) for source in some]
+                materials = [stack.enter_context(opened(source, self._lay_out)) for source in some]
                 yield from zip(some, self._judge(some, materials, question), strict=True)
 
     def __enter__(self) -> Analysis:
@@ -62,6 +65,13 @@ class Analysis:
             if source.form is Form.RUN:
                 self._write(source.path, verdict, checked)
             yield verdict
+
+    def _lay_out(self, source: Path, target: Path) -> Imported:
+        """A large foreign file by Spark's tasks, each the operations of some processes; on this machine, where they see the same folder."""
+        self._progress(f"laying out {source.name}")
+        if not self._options.is_local or source.stat().st_size < SHARED_BYTES:
+            return import_history(source, target)
+        return import_history(source, target, shares=self._options.cores, run=self._started(large=True).run)
 
     def _check(self, materials: Sequence[Material], question: Question) -> list[Checked]:
         """Those without rows and dumps have nothing to tell Spark."""

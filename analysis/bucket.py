@@ -1,8 +1,8 @@
 """The rows of a bucket, as much of them at a time as a task may hold.
 
 Mostly that is all of them. A bucket that has more is read one partition at a time, file by file, so that the whole is never in memory; of
-a partition that alone has more there are ranges of values or offsets (see `pieces`). A file that cannot be read costs its rows and is
-named.
+a partition that alone has more there are ranges of values, offsets or operations (see `pieces`). A file that cannot be read costs its rows
+and is named.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 from analysis.partition import Column, Rest
 from analysis.pieces import By, Range, only_range
 from harness.history.errors import MalformedFile
-from harness.history.readers import History, HistoryFile
+from harness.history.readers import History, HistoryFile, may_hold
 
 Spot = tuple[int, int]
 """A partition: numbers of its topic, as the history has them, and its own."""
@@ -58,12 +58,9 @@ class Bucket:
         sampled = [_at(rows, spot)[by].drop_null().to_numpy()[::_OF_A_SAMPLE] for rows in self._each(("topic", "part", by))]
         return np.concatenate(sampled), -(-self.too_large()[spot] // self._most_rows)
 
-    def piece(self, spot: Spot, by: By, within: Range | None, columns: Sequence[str]) -> pa.Table:
-        """The rows of a range; without one, those that have no number in that column."""
-        return self._joined(
-            (rows.filter(pc.is_null(rows[by])) if within is None else only_range(rows, by, within))
-            for rows in (_at(rows, spot) for rows in self._each(columns))
-        )
+    def piece(self, spot: Spot, by: By, within: Range, columns: Sequence[str]) -> pa.Table:
+        """The rows of a range; files that have none of it are not read."""
+        return self._joined(only_range(_at(rows, spot), by, within) for rows in self._each(columns, by, within))
 
     def read(self, columns: Sequence[str], spot: Spot | None = None) -> pa.Table:
         """Of the whole bucket or of one partition."""
@@ -87,9 +84,11 @@ class Bucket:
             )
         return found
 
-    def _each(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+    def _each(self, columns: Sequence[str], by: By | None = None, within: Range | None = None) -> Iterator[pa.Table]:
         for file in tuple(self._sound):
             try:
+                if by is not None and within is not None and not may_hold(file, self.number, by, within):
+                    continue
                 yield from self._only(file).read_each(self.number, columns)
             except MalformedFile as problem:
                 self._sound.remove(file)

@@ -7,6 +7,7 @@ rows and is named; the rest of the bucket is checked all the same.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,9 +25,9 @@ from analysis.dumps import Dumps, dumps_of
 from analysis.findings import Finding
 from analysis.log import Log
 from analysis.own_duplicates import without_own_retries
-from analysis.partition import Column, Partition, Rest, empty_partition, partitions_of
+from analysis.partition import Column, Columns, Partition, empty_partition, numbers_in, partitions_of
 from analysis.pieces import COLUMNS as PIECE_COLUMNS
-from analysis.pieces import IN_PIECES, By, find_in_pieces, ranges
+from analysis.pieces import By, InPieces, ranges
 from analysis.seen import Seen, together
 from harness.history.buckets import bucket_of
 from harness.history.errors import MalformedFile
@@ -93,11 +94,12 @@ def _check_bucket(job: Job, number: int) -> Seen:
     dumps = _dumps(job, bucket)
     parts: list[Seen] = []
     for rows, rest in bucket.tables(job.columns):
-        parts += [] if job.alone else [_beside(job, rows)]
-        parts += [_check_log(log, job.names, joined) for log in _logs_in(job, rows, rest, dumps)]
+        numbers = numbers_in(rows, rest)
+        parts += [] if job.alone else [_beside(job, rows, numbers)]
+        parts += [_check_log(log, job, joined) for log in _logs_in(job, rows, numbers, dumps)]
     parts += [_check_in_pieces(job, bucket, spot, rows, dumps) for spot, rows in bucket.too_large().items()]
     left = (Log(empty_partition(*place), job.context.of(*place, dumped)) for place, dumped in dumps.items())
-    parts += [_check_log(log, job.names, joined) for log in left]
+    parts += [_check_log(log, job, joined) for log in left]
     return together([*parts, Seen(problems=tuple(bucket.problems))], joined)
 
 
@@ -105,12 +107,15 @@ def _check_in_pieces(job: Job, bucket: Bucket, spot: Spot, rows: int, dumps: dic
     """What can be seen of a partition that is too large for one look, and what cannot."""
     pieces = _Pieces(job, bucket, spot)
     context = job.context.of(*pieces.place, dumps.pop(pieces.place, None))
-    found = tuple(find_in_pieces(pieces, context, job.names))
-    beside = [] if job.alone else [_without_gaps(_beside(job, table)) for table in pieces.everything()]
-    missing = [name for name in job.names if name not in IN_PIECES]
+    looked_at = InPieces(pieces, context, job.names)
+    found = tuple(looked_at.findings())
+    beside = [] if job.alone else [_without_gaps(_beside(job, table)) for table in pieces.tables("op")]
+    beside += [] if job.alone else [Seen(states=coverage.late_landings(log)) for log in pieces.logs("value")]
+    missing = [name for name in job.names if name in looked_at.unjudged]
     topic, part = pieces.place
     sentence = f"{topic}-{part} has {rows:,} rows, too many for the memory given, so these were not looked for in it: {', '.join(missing)}."
-    return together([Seen(findings=found, unjudged=(sentence,) if missing else ()), *beside], families.joined(job.names))
+    seen = Seen(findings=found, spans=looked_at.spans, unjudged=(sentence,) if missing else ())
+    return together([seen, *beside], families.joined(job.names))
 
 
 class _Pieces:
@@ -129,10 +134,6 @@ class _Pieces:
         for within in ranges(*self._bucket.ranges_of(self._spot, by)):
             yield self._bucket.piece(self._spot, by, within, self.columns)
 
-    def everything(self) -> Iterator[pa.Table]:
-        yield from self.tables("value")
-        yield self._bucket.piece(self._spot, "value", None, self.columns)
-
     def logs(self, by: By) -> Iterator[Log]:
         return (Log(piece, self._job.context.of(*self.place)) for piece in self(by))
 
@@ -142,8 +143,8 @@ def _without_gaps(seen: Seen) -> Seen:
     return replace(seen, measures=replace(seen.measures, gaps=()))
 
 
-def _beside(job: Job, rows: pa.Table) -> Seen:
-    columns = Rows(rows, job.history.names)
+def _beside(job: Job, rows: pa.Table, numbers: Columns | None = None) -> Seen:
+    columns = Rows(rows, job.history.names, numbers)
     return Seen(
         measures=metrics.measure(columns),
         states=coverage.extract(columns, job.leader_changes),
@@ -151,12 +152,13 @@ def _beside(job: Job, rows: pa.Table) -> Seen:
     )
 
 
-def _check_log(log: Log, names: Sequence[str], joined: Sequence[Joined]) -> Seen:
+def _check_log(log: Log, job: Job, joined: Sequence[Joined]) -> Seen:
     return Seen(
-        findings=tuple(_with_own_retries(log, finding) for finding in families.find_in(log, names)),
+        findings=tuple(_with_own_retries(log, finding) for finding in families.find_in(log, job.names)),
         extracts=tuple(one.extract(log) for one in joined),
-        spans=cycles.spans(log) if families.has_cycles(names) else None,
-        undecided=_undecided_gaps(log) if "unavailable" in names else 0,
+        spans=cycles.spans(log) if families.has_cycles(job.names) else None,
+        states=Counter() if job.alone else coverage.late_landings(log),
+        undecided=_undecided_gaps(log) if "unavailable" in job.names else 0,
     )
 
 
@@ -176,11 +178,11 @@ def _with_own_retries(log: Log, finding: Finding) -> Finding:
 def _logs(job: Job, bucket: Bucket, columns: Sequence[str]) -> Iterator[Log]:
     """Of the partitions that can be looked at whole."""
     for rows, rest in bucket.tables(columns):
-        yield from _logs_in(job, rows, rest, {})
+        yield from _logs_in(job, rows, numbers_in(rows, rest), {})
 
 
-def _logs_in(job: Job, rows: pa.Table, rest: Rest, dumps: dict[Place, Dumps]) -> Iterator[Log]:
-    for partition in partitions_of(rows, job.history.names, rest):
+def _logs_in(job: Job, rows: pa.Table, numbers: Columns, dumps: dict[Place, Dumps]) -> Iterator[Log]:
+    for partition in partitions_of(rows, job.history.names, numbers):
         place = partition.topic, partition.part
         yield Log(partition, job.context.of(*place, dumps.pop(place, None)))
 

@@ -7,7 +7,7 @@ to look for. Many histories go through each pass together. What is small shares 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
@@ -94,7 +94,16 @@ def _checked(seen: Seen, edges: Sequence[Edges | None], names: Collection[str]) 
     if told := [one for one in edges if one is not None]:
         found += cycles.search(cycles.join_edges(told))
     asked = merge(finding for finding in found if finding.name in names)
-    return Checked(asked, seen.measures, seen.illegal, seen.problems, seen.states, seen.undecided, seen.unjudged)
+    unjudged = (*seen.unjudged, *_unsearched(seen, names))
+    return Checked(asked, seen.measures, seen.illegal, seen.problems, seen.states, seen.undecided, unjudged)
+
+
+def _unsearched(seen: Seen, names: Collection[str]) -> Iterator[str]:
+    """A large partition has no circle of its own; where there may be one elsewhere, it may lead through it."""
+    if seen.spans is not None and len(seen.spans) and seen.spans.unsearched:
+        circles = ", ".join(name for name in cycles.NAMES if name in names)
+        large = f"{seen.spans.unsearched} partitions too large for the memory given"
+        yield f"Operations that depend on each other were not looked for through {large}, so of these some may be missing: {circles}."
 
 
 def _pass(

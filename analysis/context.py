@@ -25,7 +25,8 @@ from typing import Literal
 import numpy as np
 
 from analysis.dumps import Dumps
-from analysis.partition import Column
+from analysis.partition import MISSING, Column
+from analysis.places import Places
 from harness.history.beside import Final
 
 Rules = Literal["highwater", "jepsen"]
@@ -59,8 +60,10 @@ class Context:
     """Of one partition. `committed`: info operations that count as committed for what another partition shows, sorted.
 
     `final` is None where finals.parquet says nothing of the partition, `dumps` where no replica was dumped, `progress` where none is
-    promised. `ordered`: order is promised (idempotence, or one request in flight); None where nobody said. `overruled`: where a value lies
-    with a smaller one that this piece of the partition does not show (see `pieces`), rows of offset and value.
+    promised. `ordered`: order is promised (idempotence, or one request in flight); None where nobody said.
+
+    Where the rows are a piece of the partition (see `pieces`): `overruled` is where a value lies with a smaller one that the piece does not
+    show, rows of offset and value; `places` are those of the whole; operations before `since` are there for what follows them.
     """
 
     rules: Rules = "highwater"
@@ -70,6 +73,8 @@ class Context:
     dumps: Dumps | None = None
     progress: Progress | None = None
     overruled: Column = field(default_factory=lambda: NO_TIMES)
+    places: Places | None = None
+    since: int = int(MISSING)
 
     @property
     def log_start(self) -> int:

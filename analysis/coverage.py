@@ -15,7 +15,8 @@ from typing import Any, Literal
 import numpy as np
 
 from analysis.circumstances import unclean_elections
-from analysis.columns import Mask, Numbers, Rows, among
+from analysis.columns import Calls, Mask, Numbers, Rows
+from analysis.log import Log
 from analysis.partition import MISSING
 from harness.history.beside import Event, Fault
 from harness.history.schema import Function, Outcome
@@ -88,7 +89,7 @@ STATES: Mapping[str, State] = {
     )
 }
 
-COLUMNS = ("f", "outcome", "process", "producer", "topic", "part", "value", "offset", "leader_epoch", "invoked", "completed")
+COLUMNS = ("f", "outcome", "process", "producer", "topic", "part", "offset", "leader_epoch", "invoked", "completed")
 """What `extract` needs of the rows."""
 
 _MOST_CHANGES = 50
@@ -111,22 +112,29 @@ def leader_changes(events: Sequence[Event]) -> dict[Place, list[int]]:
 
 
 def extract(columns: Rows, changes: Mapping[Place, Sequence[int]]) -> Counter[str]:
-    """How often the rows show each state that is seen in rows; those of several tasks add up. Hot path."""
-    sends, polls, seeks, lookups = (columns["f"] == f for f in (Function.SEND, Function.POLL, Function.SEEK, Function.LOOKUP))
-    ok, fail, info = (columns["outcome"] == outcome for outcome in Outcome)
+    """How often the rows show each state that is seen in rows, but for late landings; those of several tasks add up. Hot path."""
+    sends, polls = (columns["f"] == f for f in (Function.SEND, Function.POLL))
+    ended = _endings(columns.calls)
+    untold = np.flatnonzero(columns["offset"] == MISSING)
+    epoch_known = polls & (columns["leader_epoch"] != MISSING)
     found = {
-        "send-refused": int((sends & fail).sum()),
-        "send-unknown": int((sends & info).sum()),
-        "late-landing": len(_values(columns, sends & info) & _polled(columns, polls & ok, sends & info)),
-        "retry-answered": int((sends & ok & (columns["offset"] == MISSING)).sum()),
-        "client-replaced": _replaced(columns, sends & (columns["producer"] != MISSING)),
-        "two-epochs-read": _several_epochs(columns, polls & (columns["leader_epoch"] != MISSING)),
-        "epochs-known": int((polls & (columns["leader_epoch"] != MISSING)).sum()),
-        "reader-jumped": int((seeks & ok).sum()),
-        "time-looked-up": int((lookups & ok).sum()),
+        "send-refused": ended[Function.SEND, Outcome.FAIL],
+        "send-unknown": ended[Function.SEND, Outcome.INFO],
+        "retry-answered": int((sends[untold] & (columns["outcome"][untold] == Outcome.OK)).sum()),
+        "client-replaced": _replaced(columns.calls),
+        "two-epochs-read": _several_epochs(columns, epoch_known),
+        "epochs-known": int(epoch_known.sum()),
+        "reader-jumped": ended[Function.SEEK, Outcome.OK],
+        "time-looked-up": ended[Function.LOOKUP, Outcome.OK],
         "leader-changed-in-flight": _in_flight(columns, sends, changes),
     }
     return Counter({name: count for name, count in found.items() if count})
+
+
+def late_landings(log: Log) -> Counter[str]:
+    """The state that needs sends and polls of a value together, which a log has."""
+    landed = int(((log.outcome == Outcome.INFO) & log.read_ok[: log.sent_count]).sum())
+    return Counter({"late-landing": landed} if landed else {})
 
 
 def assess(
@@ -190,20 +198,19 @@ def _isr_size(event: Event) -> int:
     return len(json.loads(event.detail or "{}").get("isr", ()))
 
 
-def _values(columns: Rows, mask: Mask) -> set[tuple[int, int, int]]:
-    return set(zip(*(columns[name][mask].tolist() for name in ("topic", "part", "value")), strict=True))
+def _endings(calls: Calls) -> Counter[tuple[int, int]]:
+    """Rows by function and outcome."""
+    outcomes = len(Outcome)
+    rows = np.bincount(calls["f"].astype(np.int64) * outcomes + calls["outcome"], calls.lengths)
+    return Counter({divmod(number, outcomes): int(count) for number, count in enumerate(rows.tolist())})
 
 
-def _polled(columns: Rows, polls: Mask, of: Mask) -> set[tuple[int, int, int]]:
-    wanted = columns["value"][of]
-    return _values(columns, polls & among(columns["value"], wanted)) if len(wanted) else set()
-
-
-def _replaced(columns: Rows, sends: Mask) -> int:
-    """Processes of which not all rows have the producer of the last one."""
+def _replaced(calls: Calls) -> int:
+    """Processes of which not all sends have the producer of the last one."""
+    sends = (calls["f"] == Function.SEND) & (calls["producer"] != MISSING)
     if not sends.any():
         return 0
-    process, producer = columns["process"][sends], columns["producer"][sends]
+    process, producer = calls["process"][sends], calls["producer"][sends]
     spread = int(process.max()) - int(process.min())
     process = process - process.min() if spread < _MOST_PROCESSES else np.unique(process, return_inverse=True)[1]
     last = np.empty(process.max() + 1, np.int64)
@@ -212,8 +219,11 @@ def _replaced(columns: Rows, sends: Mask) -> int:
 
 
 def _several_epochs(columns: Rows, polls: Mask) -> int:
-    epochs = columns["leader_epoch"][polls]
-    if not len(epochs) or epochs.min() == epochs.max():
+    epochs = columns["leader_epoch"]
+    if not len(epochs) or epochs.max() == MISSING or epochs.max() == epochs.view(np.uint64).min():  # as which MISSING is above all others
+        return 0
+    epochs = epochs[polls]
+    if not len(epochs):
         return 0
     places = _places(columns)[polls]
     lowest, highest = np.full(places.max() + 1, np.iinfo(np.int64).max), np.full(places.max() + 1, -1)

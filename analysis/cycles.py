@@ -30,11 +30,15 @@ COLUMNS = ("process", "kind", "f", "outcome", "invoked", "completed", "value", "
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """When there may be circles: in the `stretches` if some operation is compound anywhere, else in the `arcs`. Rows of start and end."""
+    """When there may be circles: in the `stretches` if some operation is compound anywhere, else in the `arcs`. Rows of start and end.
+
+    `unsearched` partitions are too large to tell their dependencies; they are known to have no circle of their own.
+    """
 
     compound: bool = False
     arcs: Column = field(default_factory=lambda: NONE)
     stretches: Column = field(default_factory=lambda: NONE)
+    unsearched: int = 0
 
     @property
     def times(self) -> Column:
@@ -55,7 +59,7 @@ def spans(log: Log) -> Spans | None:
 def join_spans(found: Sequence[Spans]) -> Spans:
     """Of several partitions or tasks."""
     arcs, stretches = (together(np.concatenate([getattr(one, name) for one in found])) for name in ("arcs", "stretches"))
-    return Spans(any(one.compound for one in found), arcs, stretches)
+    return Spans(any(one.compound for one in found), arcs, stretches, sum(one.unsearched for one in found))
 
 
 def edges(log: Log, within: Spans) -> Edges | None:

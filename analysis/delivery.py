@@ -7,13 +7,16 @@ calls a lost write, a hole behind which somebody has read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from analysis.check import Check
 from analysis.findings import Finding, Witness
-from analysis.log import UNKNOWN, Log, Mask
+from analysis.log import Log, Mask
 from analysis.partition import MISSING, Column
+from analysis.places import UNKNOWN
 from analysis.sorting import position_in, take
 from analysis.telling import fate, finding, listed, polls_of, sent, who, witness
 from harness.history.schema import CORRUPT, MISPLACED, Function, Outcome, Phase
@@ -32,11 +35,26 @@ def aborted_reads(log: Log) -> Iterator[Finding]:
 
 
 def lost_writes(log: Log) -> Iterator[Finding]:
-    first, last = log.first_place[: log.sent_count], log.last_place[: log.sent_count]
-    bound = log.first_place[log.read_ok].max(initial=UNKNOWN)
-    numbers = np.flatnonzero((first != UNKNOWN) & (last <= bound) & ~log.read_ok[: log.sent_count])
-    numbers = numbers[log.committed[numbers]]
-    yield finding("lost-write", (log.values[numbers],), lambda at: _tell_lost_write(log, int(numbers[at]), int(bound)))
+    numbers, furthest = unread_writes(log), None
+    if len(numbers) and (furthest := furthest_read(log)) is not None:
+        numbers = numbers[log.last_place[numbers] <= log.first_place[furthest]]
+    if furthest is not None and len(numbers):
+        behind = further(log, furthest)
+        yield finding("lost-write", (log.values[numbers],), lambda at: with_further(tell_unread(log, int(numbers[at])), behind))
+
+
+def unread_writes(log: Log) -> Column:
+    """Numbers of committed values that lie somewhere and that no ok operation read."""
+    numbers: Column = np.flatnonzero(~log.read_ok[: log.sent_count])
+    numbers = numbers[log.first_place[numbers] != UNKNOWN]
+    return numbers[log.committed[numbers]] if len(numbers) else numbers
+
+
+def furthest_read(log: Log) -> int | None:
+    """The number of the value read by an ok operation whose first place is highest."""
+    read = np.flatnonzero(log.read_ok)
+    place = log.first_place[read]
+    return int(read[np.argmax(place)]) if len(read) and place.max() != UNKNOWN else None
 
 
 def unseen(log: Log) -> Iterator[Finding]:
@@ -60,7 +78,9 @@ def lost(log: Log) -> Iterator[Finding]:
 def lost_after_read(log: Log) -> Iterator[Finding]:
     gone = np.zeros(len(log.values), np.bool_)
     if log.context.finally_read:
-        gone |= _read_before_the_end(log) & ~log.read_finally
+        gone |= log.read_ok & ~log.read_finally
+        if gone.any():
+            gone &= _read_before_the_end(log)
     if _is_dumped(log):
         gone[_not_dumped(log, np.flatnonzero(log.read_ok))] = True
     numbers = np.flatnonzero(gone)
@@ -73,8 +93,8 @@ def damaged(log: Log) -> Iterator[Finding]:
     words = log.rows.names["error"]
     for name, what in ((CORRUPT, "whose bytes do not match their checksum"), (MISPLACED, "that belongs to another partition or run")):
         if name in words:
-            bad = (log.rows["error"] == words.index(name)) & (log.rows["f"] == Function.POLL) & (log.rows["offset"] != MISSING)
-            rows = np.flatnonzero(bad)
+            rows = np.flatnonzero(log.rows["error"] == words.index(name))
+            rows = rows[(log.rows["f"][rows] == Function.POLL) & (log.rows["offset"][rows] != MISSING)]
             offsets, first = np.unique(log.rows["offset"][rows], return_index=True)
             yield finding(name, (offsets,), _teller_of_damage(log, what, rows[first]))
 
@@ -142,13 +162,30 @@ def _tell_aborted(log: Log, number: int, poll: int) -> Witness:
     return witness(log, sentence, identity, (log.writer[number], poll), offset=offset)
 
 
-def _tell_lost_write(log: Log, number: int, bound: int) -> Witness:
-    highest = int(np.flatnonzero(log.read_ok & (log.first_place == bound))[0])
-    reader, offset = _first_reader(log, highest, ok=True), int(log.last_offset[number])
-    lies = "" if fate(log, log.writer[number]).endswith(f"offset {offset}") else f"; it lies at offset {offset}"
-    further = f"value {int(log.values[highest])} at offset {int(log.rows['offset'][reader])} was read by {who(log, reader)}"
-    sentence = f"{sent(log, number)}{lies}. No ok operation read it, though {further}."
-    return witness(log, sentence, (log.values[number],), (log.writer[number], reader), offset=offset)
+class Further(NamedTuple):
+    """Who read on behind a hole."""
+
+    sentence: str
+    op: int
+
+
+def further(log: Log, number: int) -> Further:
+    reader = _first_reader(log, number, ok=True)
+    what = f"value {int(log.values[number])} at offset {int(log.rows['offset'][reader])}"
+    return Further(f"{what} was read by {who(log, reader)}", int(log.rows["op"][reader]))
+
+
+def tell_unread(log: Log, number: int) -> Witness:
+    """Without the one who read further."""
+    row, offset = log.writer[number], int(log.last_offset[number])
+    lies = "" if fate(log, row).endswith(f"offset {offset}") else f"; it lies at offset {offset}"
+    sentence = f"{sent(log, number)}{lies}. No ok operation read it"
+    return witness(log, sentence, (log.values[number],), (row,), offset=offset)
+
+
+def with_further(unread: Witness, behind: Further) -> Witness:
+    ops = tuple(dict.fromkeys((*unread.ops, behind.op)))
+    return replace(unread, sentence=f"{unread.sentence}, though {behind.sentence}.", ops=ops)
 
 
 def _tell_unseen(log: Log, number: int) -> Witness:

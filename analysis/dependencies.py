@@ -15,10 +15,12 @@ from functools import cached_property
 
 import numpy as np
 
-from analysis.log import UNKNOWN, Log, Mask
+from analysis.log import Log, Mask
 from analysis.partition import MISSING, Column
-from analysis.sorting import changes
-from harness.history.schema import Function, Kind, Outcome
+from analysis.places import UNKNOWN
+from analysis.sorting import changes, take
+from analysis.times import NONE
+from harness.history.schema import Function, Outcome
 
 WW, WR, RW, REALTIME = 1, 2, 4, 8
 NEVER = np.iinfo(np.int64).max
@@ -54,9 +56,10 @@ class Dependencies:
     def compound(self) -> bool:
         """An operation may send twice, send and poll, or be told of an end: then the shape of the dependencies tells nothing."""
         log, rows = self.log, self.log.rows
-        several = (rows["micro"][log.sends] > 0).any() or not changes(rows["op"][log.sends]).all()
-        again = (np.bincount(self._line) > 1).any()
-        return bool(several or again or (rows["kind"] == Kind.TXN).any() or (rows["f"] == Function.END).any())
+        if log.has_transactions or (rows["f"] == Function.END).any() or (take(rows["micro"], log.sends) > 0).any():
+            return True
+        again = log.context.rules == "jepsen" and (np.bincount(self._line) > 1).any()
+        return bool(again or not changes(take(rows["op"], log.sends)).all())
 
     def evidence(self, chosen: Column) -> dict[str, Column]:
         """What shows these dependencies: the value and offset of the one, and of the next where there is one."""
@@ -68,15 +71,23 @@ class Dependencies:
 
     def arcs(self) -> Column:
         """Times from a completion to a later invocation that the log puts before it: rows of start and end."""
+        if not self._has_arcs:
+            return NONE
         begun, over = self.log.rows["invoked"][self.log.writer], self.over
         found = np.flatnonzero(over < begun)
         return np.stack((over[found], begun[found]), axis=1)
 
+    @property
+    def _has_arcs(self) -> bool:
+        """Whether a send or a poll of a value was over before something was invoked that lies on the line before it, or is its send."""
+        number, polls = self._polled
+        return bool((ended(self.log, polls) < self.begun[number]).any() or (ended(self.log, self.log.writer) < self.begun).any())
+
     @cached_property
     def begun(self) -> Column:
         """Of each value sent: the latest invocation on the line up to it."""
-        found: Column = self.log.rows["invoked"][self.log.writer].copy()
-        line = self._line[self._line < self.log.sent_count]
+        found: Column = _at(self.log, "invoked", self.log.writer).copy()
+        line = self._line_sent
         found[line] = np.maximum.accumulate(found[line])
         return found
 
@@ -84,10 +95,10 @@ class Dependencies:
     def over(self) -> Column:
         """Of each value sent: the earliest ok completion of its send, of its readers and of all behind it on the line."""
         log = self.log
-        found = ended(log, log.writer)
+        found = ended(log, log.writer).copy()
         number, polls = self._polled
         np.minimum.at(found, number, ended(log, polls))
-        line = self._line[self._line < log.sent_count][::-1]
+        line = self._line_sent[::-1]
         found[line] = np.minimum.accumulate(found[line])
         return found
 
@@ -107,11 +118,18 @@ class Dependencies:
     @cached_property
     def _line(self) -> Column:
         """Numbers of values in the order of their places, without those that lie there again."""
-        return self.log.pairs.number[self._line_pairs]
+        return self.log.pairs.number if self.log.is_plain else self.log.pairs.number[self._line_pairs]
+
+    @property
+    def _line_sent(self) -> Column:
+        """Of these, those that somebody sent."""
+        return self._line if len(self.log.values) == self.log.sent_count else self._line[self._line < self.log.sent_count]
 
     @cached_property
     def _line_pairs(self) -> Column:
         log = self.log
+        if log.is_plain:
+            return np.arange(len(log.pairs.number))
         owner = np.flatnonzero(log.owns)
         return owner if log.context.rules == "jepsen" else owner[log.first_place[log.pairs.number[owner]] == log.place[owner]]
 
@@ -159,14 +177,22 @@ class Dependencies:
 
 def ended(log: Log, rows: Column) -> Column:
     """When each of these was over, where it was ok."""
-    completed = log.rows["completed"][rows]
-    return np.where((log.rows["outcome"][rows] == Outcome.OK) & (completed != MISSING), completed, NEVER)
+    completed = _at(log, "completed", rows)
+    over: Mask = (_at(log, "outcome", rows) == Outcome.OK) & (completed != MISSING)
+    return completed if over.all() else np.where(over, completed, NEVER)
 
 
 def moment(log: Log, rows: Column) -> Column:
     """By which operations are ordered: the completion of an ok one, the invocation of any other, which may never end."""
     found = ended(log, rows)
-    return np.where(found == NEVER, log.rows["invoked"][rows], found)
+    never = found == NEVER
+    return np.where(never, _at(log, "invoked", rows), found) if never.any() else found
+
+
+def _at(log: Log, name: str, rows: Column) -> Column:
+    """A column at some rows. All sends and all polls rise, so that it may be no copy."""
+    found: Column = take(log.rows[name], rows) if rows is log.polls or rows is log.sends else log.rows[name][rows]
+    return found
 
 
 def inside(times: Column, moments: Column) -> Mask:

@@ -50,7 +50,7 @@ def joined(names: Collection[str] = ALL) -> tuple[Joined, ...]:
 
 
 def columns_for(names: Collection[str] = ALL) -> list[str]:
-    """The columns of the history to be read for these anomalies; those of witnesses come with `rest` (see `partitions_of`)."""
+    """The columns of the history to be read for these anomalies; those of witnesses come with `rest` (see `numbers_in`)."""
     asked = [one.columns for one in CHECKS if not set(one.names).isdisjoint(names)]
     asked += [one.columns for one in joined(names)]
     asked += [cycles.COLUMNS] if has_cycles(names) else []

@@ -41,13 +41,13 @@ class Cells:
         return cls(FINEST_NS, np.empty(0, np.int64), np.empty(0, np.int64))
 
     @classmethod
-    def count(cls, series: Numbers, times: Numbers, buckets: Numbers) -> Cells:
-        """One observation each."""
+    def count(cls, series: Numbers, times: Numbers, buckets: Numbers, often: Numbers | None = None) -> Cells:
+        """One observation each, or as often as it says."""
         if not len(times):
             return cls.none()
         times = np.maximum(times, 0)
         width = _width_for(int(times.min()), int(times.max()))
-        return cls(width, *_counted(series, times // width, buckets))
+        return cls(width, *_counted(series, times // width, buckets, often))
 
     def merge(self, other: Cells) -> Cells:
         if not len(self.keys) or not len(other.keys):
@@ -126,17 +126,25 @@ def _width_for(first: int, last: int) -> int:
     return width
 
 
-def _counted(series: Numbers, bins: Numbers, buckets: Numbers) -> tuple[Numbers, Numbers]:
-    """Hot path. Many observations fall into few cells, which are numbered and counted in place; sorting them takes ten times as long."""
-    known = np.flatnonzero(np.bincount(series))
-    rank = np.zeros(known[-1] + 1, np.int64)
-    rank[known] = np.arange(len(known))
+def _counted(series: Numbers, bins: Numbers, buckets: Numbers, often: Numbers | None) -> tuple[Numbers, Numbers]:
+    """Hot path. Many observations fall into few cells, which are numbered and counted in place; sorting them takes ten times as long.
+
+    Only series and buckets that occur have cells: a table of all would be larger than most tasks have rows.
+    """
+    (known, rank), (sizes, size_rank) = _ranked(series), _ranked(buckets)
     first, span = bins.min(), bins.max() - bins.min() + 1
-    numbers = ((rank[series] * span + (bins - first)) << BUCKET_BITS) | buckets
-    counts = np.bincount(numbers)
+    numbers = (rank[series] * span + (bins - first)) * len(sizes) + size_rank[buckets]
+    counts = np.bincount(numbers) if often is None else np.bincount(numbers, often).astype(np.int64)
     found = np.flatnonzero(counts)
-    which, place = np.divmod(found >> BUCKET_BITS, span)
-    return (((known[which] << BIN_BITS) | (place + first)) << BUCKET_BITS) | (found & NO_SIZE), counts[found]
+    rest, size = np.divmod(found, len(sizes))
+    which, place = np.divmod(rest, span)
+    return (((known[which] << BIN_BITS) | (place + first)) << BUCKET_BITS) | sizes[size], counts[found]
+
+
+def _ranked(numbers: Numbers) -> tuple[Numbers, Numbers]:
+    """Those that occur, rising, and by number the place of each of them."""
+    there = np.bincount(numbers) > 0
+    return np.flatnonzero(there), np.cumsum(there) - 1
 
 
 def _summed(keys: Numbers, counts: Numbers) -> tuple[Numbers, Numbers]:

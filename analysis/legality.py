@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.columns import Rows
+from analysis.columns import Calls, Rows
 from analysis.partition import MISSING, Column
+from analysis.sorting import parted_by
 from harness.history.schema import Function, Kind, Outcome
 
 COLUMNS = ("process", "op", "kind", "f", "outcome", "invoked", "completed")
@@ -36,20 +37,26 @@ def add_up(found: Iterable[Illegal]) -> Illegal:
 
 def illegal_rows(columns: Rows) -> Illegal:
     """Of the rows of a bucket, in any order."""
-    ended = columns["completed"] != MISSING
-    took_effect = (columns["outcome"] == Outcome.OK) & (columns["f"] == Function.SEND)
+    calls = columns.calls
+    ended = calls["completed"] != MISSING
+    took_effect = (calls["outcome"] == Outcome.OK) & (calls["f"] == Function.SEND)
     return add_up(
         [
-            _tell(columns, ended & (columns["completed"] < columns["invoked"]), "ended before it began"),
-            _tell(columns, took_effect & ~ended, "took effect and never ended"),
-            _out_of_order(columns, (columns["kind"] != Kind.SEND) & (columns["kind"] != Kind.TXN)),
+            _tell(calls, ended & (calls["completed"] < calls["invoked"]), "ended before it began"),
+            _tell(calls, took_effect & ~ended, "took effect and never ended"),
+            _out_of_order(calls, (calls["kind"] != Kind.SEND) & (calls["kind"] != Kind.TXN)),
         ]
     )
 
 
-def _out_of_order(columns: Mapping[str, Column], one_at_a_time: npt.NDArray[np.bool_]) -> Illegal:
-    """Each row against the one before of the same process, where that is of another operation."""
-    order = _by_process_and_call(columns["process"], columns["op"])
+def _out_of_order(columns: Calls, one_at_a_time: npt.NDArray[np.bool_]) -> Illegal:
+    """Each call against the one before of the same process, where that is of another operation.
+
+    Where calls and times rise together whoever made them, as they do in the file of a worker, only those who wait are looked at closely.
+    """
+    rise = _rise_together(columns)
+    some = np.flatnonzero(one_at_a_time) if rise else np.arange(len(one_at_a_time))
+    order = some[_by_process_and_call(columns["process"][some], columns["op"][some])]
     calls = {name: columns[name][order] for name in ("process", "op", "invoked", "completed")}
     waits = one_at_a_time[order]
     next_call = np.zeros(len(order), bool)
@@ -63,6 +70,13 @@ def _out_of_order(columns: Mapping[str, Column], one_at_a_time: npt.NDArray[np.b
             _tell(calls, overlapping, "began before its process's last one had ended"),
         ]
     )
+
+
+def _rise_together(calls: Calls) -> bool:
+    """Whether no process can have gone back in time: where operations or times fall, those of other processes begin."""
+    op, invoked, process = calls["op"], calls["invoked"], calls["process"]
+    falls = np.flatnonzero((op[1:] < op[:-1]) | (invoked[1:] < invoked[:-1])) + 1
+    return parted_by(falls, process)
 
 
 def _by_process_and_call(process: Column, op: Column) -> Column:

@@ -19,13 +19,11 @@ import numpy.typing as npt
 from analysis.context import Context
 from analysis.pairing import pair_up
 from analysis.partition import MISSING, Column, Partition
+from analysis.places import UNKNOWN
 from analysis.sorting import changes, groups_of, order_of, position_in, take
-from harness.history.schema import Function, Outcome, Phase
+from harness.history.schema import Function, Kind, Outcome, Phase
 
 Mask = npt.NDArray[np.bool_]
-
-UNKNOWN = -1
-"""The place of what has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,9 @@ class Log:
         """As `polls`, with those that gave no value; Jepsen's rules know none of these."""
         if self.context.rules == "jepsen":
             return self.polls
-        return np.flatnonzero((self.rows["f"] == Function.POLL) & (self.rows["offset"] != MISSING))
+        void = np.flatnonzero(self.rows["value"] == MISSING)
+        void = void[(self.rows["f"][void] == Function.POLL) & (self.rows["offset"][void] != MISSING)]
+        return np.union1d(self.polls, void) if len(void) else self.polls
 
     @cached_property
     def acks(self) -> Column:
@@ -129,7 +129,8 @@ class Log:
     @cached_property
     def place(self) -> Column:
         """Of each pair: the dense index of its offset."""
-        return groups_of(self.pairs.offset)
+        first = self.first_at_place
+        return np.arange(len(first)) if first.all() else np.cumsum(first) - 1
 
     @cached_property
     def first_at_place(self) -> Mask:
@@ -146,19 +147,27 @@ class Log:
 
     @cached_property
     def first_place(self) -> Column:
-        """Of each value, as something sent."""
-        owner = np.flatnonzero(self.owns)[::-1]
+        """Of each value, as something sent; mostly no value has another."""
+        number, place = self._owned
+        last = self.last_place
+        if (last[number] == place).all():
+            return last
         found = np.full(len(self.values), UNKNOWN)
-        found[self.pairs.number[owner]] = self.place[owner]
+        found[number[::-1]] = place[::-1]
         return found
 
     @cached_property
     def last_place(self) -> Column:
         """Of each value, as something sent."""
-        owner = np.flatnonzero(self.owns)
+        number, place = self._owned
         found = np.full(len(self.values), UNKNOWN)
-        found[self.pairs.number[owner]] = self.place[owner]
+        found[number] = place
         return found
+
+    @property
+    def is_plain(self) -> bool:
+        """One value at each place, and one place for each value."""
+        return self.first_place is self.last_place and bool(self.owns.all())
 
     @property
     def place_of_value(self) -> Column:
@@ -175,11 +184,15 @@ class Log:
     @cached_property
     def place_sent(self) -> Column:
         """Of each row in `sends`, by the rules."""
+        if self.context.places is not None:
+            return self.context.places.of_sends(*(take(self.rows[name], self.sends) for name in ("value", "outcome", "offset")))
         return self.place_of_value[self.number_of_send]
 
     @cached_property
     def place_read(self) -> Column:
         """Of each row in `reads`, by the rules."""
+        if self.context.places is not None:
+            return self.context.places.of(take(self.rows["offset"], self.reads))
         pair = self.pairs.of_poll
         if self.context.rules == "jepsen":
             return self.place_of_value[self.pairs.number[pair]]
@@ -192,12 +205,45 @@ class Log:
         found[bad] = np.where(at == UNKNOWN, UNKNOWN, self.place[at]) if len(self.place) else UNKNOWN
         return found[self.reads]
 
+    def places_below(self, offsets: Column) -> Column:
+        """How many places lie before each of these offsets."""
+        if self.context.places is not None:
+            return self.context.places.below(offsets)
+        return np.searchsorted(self.pairs.offset[self.owns], offsets)
+
+    def offset_at(self, place: int) -> int | None:
+        """Of a place; None behind the last."""
+        if self.context.places is not None:
+            return self.context.places.offset_at(place)
+        offsets = self.pairs.offset[self.owns]
+        return int(offsets[place]) if place < len(offsets) else None
+
     def overruled(self) -> Column:
         """Offsets and values that lie there and are not the smallest: rows of both."""
         losing = np.flatnonzero(~self.owns)
         return np.stack((self.pairs.offset[losing], self.values[self.pairs.number[losing]]), axis=1)
 
+    @cached_property
+    def placed(self) -> tuple[Column, Column]:
+        """Positions in `sends` of those that did not fail and lie somewhere, each value once, and their places."""
+        alive = (take(self.rows["outcome"], self.sends) != Outcome.FAIL) & (self.place_sent != UNKNOWN)
+        if len(self.sends) != self.sent_count:
+            alive &= self.writer[self.number_of_send] == self.sends
+        chosen = np.flatnonzero(alive)
+        return chosen, self.place_sent[chosen]
+
+    @cached_property
+    def has_transactions(self) -> bool:
+        return bool((self.rows["kind"] == Kind.TXN).any())
+
     # How they are worked out.
+
+    @property
+    def _owned(self) -> tuple[Column, Column]:
+        """Number and place of the pairs that own theirs."""
+        if self.owns.all():
+            return self.pairs.number, self.place
+        return self.pairs.number[self.owns], self.place[self.owns]
 
     @cached_property
     def _sent(self) -> tuple[Column, Column, Column]:

@@ -18,8 +18,10 @@ import numpy as np
 
 from analysis.columns import Numbers, Rows
 from analysis.histogram import NO_SIZE, Cells, Reals, buckets_of, percentile
-from analysis.partition import MISSING, Names
+from analysis.partition import MISSING, Names, by_place
+from analysis.runs import Runs
 from analysis.service import Effect, Gap, effects, gaps_of, longest
+from analysis.sorting import changes
 from harness.history.beside import Fault
 from harness.history.schema import FIXED_WORDS, Function, Outcome, Phase
 
@@ -109,17 +111,17 @@ class Measures:
 
 def measure(columns: Rows) -> Measures:
     """Of some rows of a history, best all of a bucket."""
-    ended = columns["completed"] != MISSING
-    began = np.where(columns["intended"] != MISSING, columns["intended"], columns["invoked"])
-    times = np.where(ended, columns["completed"], columns["invoked"])
-    buckets = np.where(ended, buckets_of(columns["completed"] - began), NO_SIZE)
-    cells = Cells.count(_series(*(columns[name].astype(np.int16) for name in ("phase", "f", "outcome"))), times, buckets)
+    calls = columns.calls
+    ended = calls["completed"] != MISSING
+    times = np.where(ended, calls["completed"], calls["invoked"])
+    buckets = np.where(ended, buckets_of(calls["completed"] - _began(calls)), NO_SIZE)
+    cells = Cells.count(_series(*(calls[name].astype(np.int16) for name in ("phase", "f", "outcome"))), times, buckets, calls.lengths)
     kinds = FIXED_WORDS["kind"]
     return Measures(
-        cells.merge(_lags(columns, began)),
+        cells.merge(_lags(columns)),
         _causes(columns),
         longest(_gaps(columns)),
-        frozenset(kinds[kind] for kind in np.flatnonzero(np.bincount(columns["kind"])) if kind < len(kinds)),
+        frozenset(kinds[kind] for kind in np.flatnonzero(np.bincount(calls["kind"])) if kind < len(kinds)),
     )
 
 
@@ -160,16 +162,21 @@ def _percentiles(buckets: Numbers, counts: Numbers) -> dict[str, float]:
     return {name: size for name, size in found.items() if size is not None}
 
 
-def _lags(columns: Rows, began: Numbers) -> Cells:
+def _began(of: Mapping[str, Numbers]) -> Numbers:
+    """When the load plan wanted it to, where it says so."""
+    return np.where(of["intended"] != MISSING, of["intended"], of["invoked"])
+
+
+def _lags(columns: Rows) -> Cells:
     """Of every value that was polled, the first time."""
     which = _share_of(columns["value"])
-    some = {name: columns[name][which] for name in ("value", "topic", "part", "f", "outcome", "phase", "completed")}
+    some = {name: columns[name][which] for name in ("value", "topic", "part", "f", "outcome", "phase", "intended", "invoked", "completed")}
     known = (some["value"] != MISSING) & (some["topic"] != MISSING)
     polls = known & (some["f"] == Function.POLL) & (some["outcome"] == Outcome.OK) & (some["phase"] != Phase.FINAL)
     polls &= some["completed"] != MISSING
     chosen = np.flatnonzero(polls | (known & (some["f"] == Function.SEND)))
     which, is_poll = which[chosen], polls[chosen].astype(np.int64)
-    when = np.where(is_poll, some["completed"][chosen], began[which])
+    when = np.where(is_poll, some["completed"][chosen], _began(some)[chosen])
     topic, part, value = (some[name][chosen] for name in ("topic", "part", "value"))
     order = np.lexsort((when, is_poll, value, part, topic))
     same = (np.diff(value[order]) == 0) & (np.diff(part[order]) == 0) & (np.diff(topic[order]) == 0)
@@ -204,16 +211,19 @@ def _cause(key: int, names: Names) -> Cause:
 
 
 def _gaps(columns: Rows) -> Iterator[Gap]:
+    """Of each partition. Its sends come in runs, of which there are fewer than rows to sort."""
     sends = np.flatnonzero((columns["f"] == Function.SEND) & (columns["topic"] != MISSING) & (columns["part"] != MISSING))
+    if not len(sends):
+        return
     topic, part = columns["topic"][sends], columns["part"][sends]
-    order = np.lexsort((part, topic))
-    edges = np.flatnonzero((np.diff(topic[order]) != 0) | (np.diff(part[order]) != 0)) + 1
-    for place in np.split(sends[order], edges) if len(sends) else ():
-        acknowledged = place[(columns["outcome"][place] == Outcome.OK) & (columns["completed"][place] != MISSING)]
-        name = columns.names["topic"][columns["topic"][place[0]]]
-        invoked = columns["invoked"][place]
-        ended = np.maximum(columns["completed"][place], invoked)
-        yield from gaps_of(name, int(columns["part"][place[0]]), invoked, ended, columns["completed"][acknowledged])
+    edges = np.flatnonzero(changes(topic, part)) + 1
+    runs = Runs(np.concatenate(([0], edges)), np.append(edges, len(sends)))
+    for some in by_place(topic[runs.starts], part[runs.starts]):
+        here = sends[runs.only(some).rows]
+        invoked, completed = columns["invoked"][here], columns["completed"][here]
+        acknowledged = completed[(columns["outcome"][here] == Outcome.OK) & (completed != MISSING)]
+        name = columns.names["topic"][columns["topic"][here[0]]]
+        yield from gaps_of(name, int(columns["part"][here[0]]), invoked, np.maximum(completed, invoked), acknowledged)
 
 
 def _seconds_of(measures: Measures, phase: int | None) -> float:

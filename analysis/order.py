@@ -14,18 +14,19 @@ import numpy as np
 from analysis import reordering, time_index
 from analysis.check import Check
 from analysis.findings import Finding, Witness
-from analysis.log import UNKNOWN, Log, Mask
+from analysis.log import Log, Mask
 from analysis.partition import MISSING, Column
-from analysis.sorting import changes, order_of
+from analysis.places import UNKNOWN
+from analysis.sorting import changes, order_of, rises_for_each, take
 from analysis.telling import finding, who, witness
 from harness.history.schema import Function, Outcome
 
 
 def inside_polls(log: Log) -> Iterator[Finding]:
     rows, place = log.reads, log.place_read
-    second = _neighbours(log, rows)
-    excused = np.unique(log.rows["op"][log.rows["f"] == Function.REBALANCE])
-    if len(excused):
+    second = _wrong_steps(log, rows, place)
+    if len(second):
+        excused = np.unique(log.rows["op"][log.rows["f"] == Function.REBALANCE])
         second = second[~np.isin(log.rows["op"][rows[second]], excused)]
     for name, chosen in _steps(place[second - 1], place[second], "int-poll-skip", "int-nonmonotonic-poll"):
         yield _inside(log, name, rows, second[chosen], "polled")
@@ -33,7 +34,7 @@ def inside_polls(log: Log) -> Iterator[Finding]:
 
 def inside_sends(log: Log) -> Iterator[Finding]:
     rows, place = log.sends, log.place_sent
-    second = _neighbours(log, rows)
+    second = _wrong_steps(log, rows, place)
     for name, chosen in _steps(place[second - 1], place[second], "int-send-skip", "int-nonmonotonic-send"):
         yield _inside(log, name, rows, second[chosen], "sent")
 
@@ -41,10 +42,10 @@ def inside_sends(log: Log) -> Iterator[Finding]:
 def along_polls(log: Log) -> Iterator[Finding]:
     """A process's first poll in an operation against its position, which is told as the place that should come next."""
     rows, place = log.reads, log.place_read
-    first, last = _ends(log.rows["op"][rows])
+    first, last = _ends(take(log.rows["op"], rows))
     moving = last[log.rows["outcome"][rows[last]] == Outcome.OK]
     forgets, seeks = _forgets(log), np.flatnonzero((log.rows["f"] == Function.SEEK) & (log.rows["outcome"] != Outcome.FAIL))
-    sought = np.searchsorted(log.pairs.offset[log.owns], log.rows["offset"][seeks])
+    sought = log.places_below(log.rows["offset"][seeks]) if len(seeks) else seeks
     positions = _States(
         np.concatenate((rows[moving], forgets, seeks)),
         np.concatenate(
@@ -56,13 +57,16 @@ def along_polls(log: Log) -> Iterator[Finding]:
         ),
     )
     expected, since = positions.before(log, rows[first])
-    known = (expected != UNKNOWN) & (place[first] != UNKNOWN)
+    known = (expected != UNKNOWN) & (place[first] != UNKNOWN) & (log.rows["op"][rows[first]] >= log.context.since)
     for name, chosen in (("poll-skip", known & (place[first] > expected)), ("nonmonotonic-poll", known & (place[first] < expected))):
         yield _along_polls(log, name, rows[first[chosen]], since[chosen])
 
 
 def along_sends(log: Log) -> Iterator[Finding]:
     """A process's first send in an operation against the last of the one before."""
+    chosen, places = log.placed
+    if len(log.sends) == log.sent_count and rises_for_each(places, lambda: take(log.rows["process"], log.sends)[chosen]):
+        return
     alive = np.flatnonzero(log.rows["outcome"][log.sends] != Outcome.FAIL)
     rows, place = log.sends[alive], log.place_sent[alive]
     first, last = _ends(log.rows["op"][rows])
@@ -88,11 +92,10 @@ class _States:
 
     def before(self, log: Log, asked: Column) -> tuple[Column, Column]:
         """For each row asked for, the state its process was in and the row since when; UNKNOWN where there is none."""
-        length = len(log.rows) + 1
-        process = log.rows["process"].astype(np.int64)
-        moment = process[self.rows] * length + self.rows
+        length, process = len(log.rows) + 1, log.rows["process"]
+        moment = process[self.rows].astype(np.int64) * length + self.rows
         order = order_of(moment)
-        at = np.searchsorted(moment[order], process[asked] * length + asked) - 1
+        at = np.searchsorted(moment[order], process[asked].astype(np.int64) * length + asked) - 1
         if len(order) == 0:
             return np.full(len(asked), UNKNOWN), np.full(len(asked), UNKNOWN)
         since = self.rows[order[at]]
@@ -100,9 +103,10 @@ class _States:
         return np.where(same, self.states[order[at]], UNKNOWN), np.where(same, since, UNKNOWN)
 
 
-def _neighbours(log: Log, rows: Column) -> Column:
-    """Positions in `rows` whose row is of the same operation as the one before."""
-    return np.flatnonzero(~changes(log.rows["op"][rows])) + 1
+def _wrong_steps(log: Log, rows: Column, place: Column) -> Column:
+    """Positions in `rows` whose row is of the same operation as the one before, and not in the next place."""
+    op = take(log.rows["op"], rows)
+    return np.flatnonzero((op[1:] == op[:-1]) & (np.diff(place) != 1)) + 1
 
 
 def _steps(before: Column, now: Column, skip: str, back: str) -> Iterator[tuple[str, Mask]]:
@@ -168,28 +172,28 @@ def _along_polls(log: Log, name: str, now: Column, since: Column) -> Finding:
 
 def _between(log: Log, before: int, now: int) -> str:
     """What a step over offsets left out."""
-    offsets = log.pairs.offset
     start, end = int(log.rows["offset"][before]), int(log.rows["offset"][now])
-    first = np.searchsorted(offsets, start, side="left" if log.rows["f"][before] == Function.SEEK else "right")
-    if end <= start or first >= np.searchsorted(offsets, end):
+    after = start if log.rows["f"][before] == Function.SEEK else start + 1
+    first = log.offset_at(int(log.places_below(np.array([after]))[0]))
+    if first is None or first >= end:
         return ""
-    return f"; offset {int(offsets[first])} has value {int(log.values[log.pairs.number[first]])}"
+    if log.context.places is not None:
+        return f"; offset {first} lies between"
+    return f"; offset {first} has value {int(log.values[log.pairs.number[np.searchsorted(log.pairs.offset, first)]])}"
 
 
 def _stored(log: Log, earlier: int, later: int) -> tuple[str, int]:
     """Two sends of one operation and where they lie."""
     place = dict(zip(log.sends[np.isin(log.sends, (earlier, later))], log.place_sent[np.isin(log.sends, (earlier, later))], strict=True))
-    offsets = log.pairs.offset[log.owns]
-    lies = {row: int(offsets[place[row]]) for row in (earlier, later)}
+    lies = {row: log.offset_at(int(place[row])) or 0 for row in (earlier, later)}
     one, two = (f"value {int(log.rows['value'][row])}, which lies at offset {lies[row]}" for row in (earlier, later))
     return f"{who(log, later).capitalize()} sent {one}, and next {two}.", lies[later]
 
 
 def _tell_sends(log: Log, earlier: int, later: int, doubtful: bool) -> Witness:
-    offsets = log.pairs.offset[log.owns]
     texts, lies = [], []
     for row in (earlier, later):
-        lies.append(int(offsets[log.place_sent[np.searchsorted(log.sends, row)]]))
+        lies.append(log.offset_at(int(log.place_sent[np.searchsorted(log.sends, row)])) or 0)
         told = "acknowledged" if log.rows["outcome"][row] == Outcome.OK else "outcome unknown"
         texts.append(f"{who(log, row)} sent value {int(log.rows['value'][row])} ({told}), which lies at offset {lies[-1]}")
     sentence = f"{texts[0].capitalize()}; later, {texts[1]}: sent later, stored earlier."

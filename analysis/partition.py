@@ -64,21 +64,27 @@ class Partition:
         return Partition(self.topic, self.part, Columns(lambda name: self.columns[name][chosen]), self.names)
 
 
-def partitions_of(rows: pa.Table, names: Names, rest: Rest | None = None) -> Iterator[Partition]:
+def partitions_of(rows: pa.Table, names: Names, numbers: Columns | None = None) -> Iterator[Partition]:
     """The partitions of a bucket. `names` is the history's: numbers of kind, f and outcome become those of the schema.
 
-    `rest(columns)` reads columns of the same rows in the same order; without it there are only those of `rows`.
+    `numbers` are those of the rows, where somebody has them already, or of more columns than the table has.
     """
-    bucket = Columns(partial(_read, _Tables(rows, rest), names))
+    bucket = Columns(partial(_read, numbers_in(rows) if numbers is None else numbers, names))
     if rows.num_rows == 0:
         return
     topic, part = (_numbers(rows[name]) for name in ("topic", "part"))
     runs = runs_of(topic, part, bucket["op"], bucket["micro"])
-    for some in _by_partition(topic[runs.starts], part[runs.starts]):
+    for some in by_place(topic[runs.starts], part[runs.starts]):
         first = runs.starts[some[0]]
         if topic[first] != NOWHERE and part[first] != NOWHERE:
             chosen = runs.only(some).joined(bucket["op"], bucket["micro"])
             yield Partition(names["topic"][topic[first]], int(part[first]), Columns(partial(_cut, bucket, chosen)), names)
+
+
+def numbers_in(rows: pa.Table, rest: Rest | None = None) -> Columns:
+    """The columns of a table. `rest(columns)` reads others of the same rows in the same order; without it there are no others."""
+    tables = _Tables(rows, rest)
+    return Columns(lambda name: numbers_of(tables[name], ROWS.field(name)))
 
 
 def numbers_of(column: pa.ChunkedArray, field: pa.Field) -> Column:
@@ -90,9 +96,28 @@ def numbers_of(column: pa.ChunkedArray, field: pa.Field) -> Column:
     end = 0
     for chunk in column.chunks:
         start, end = end, end + len(chunk)
-        wide = chunk.cast(pa.int64()) if chunk.null_count and chunk.type != pa.int64() else chunk
-        numbers[start:end] = wide.fill_null(int(MISSING)) if chunk.null_count else chunk
+        _put(chunk, numbers[start:end])
     return numbers
+
+
+def _put(chunk: pa.Array, numbers: Column) -> None:
+    """What lies in the place of a null is copied with the rest and put right afterwards: one pass less than filling it first."""
+    if chunk.null_count == len(chunk):
+        numbers[:] = MISSING
+        return
+    known, values = chunk.buffers()
+    first, last = chunk.offset, chunk.offset + len(chunk)
+    numbers[:] = np.frombuffer(values, chunk.type.to_pandas_dtype())[first:last]
+    if chunk.null_count:
+        bits = np.unpackbits(np.frombuffer(known, np.uint8, count=-(-last // 8)), count=last, bitorder="little")
+        numbers[bits[first:] == 0] = MISSING
+
+
+def by_place(topic: npt.NDArray[np.integer], part: npt.NDArray[np.integer]) -> list[Column]:
+    """Positions with the same topic and partition together, in their order."""
+    order = np.lexsort((part, topic))
+    edges = np.flatnonzero((np.diff(topic[order]) != 0) | (np.diff(part[order]) != 0)) + 1
+    return np.split(order, edges)
 
 
 def empty_partition(topic: str, part: int) -> Partition:
@@ -105,13 +130,6 @@ def _numbers(column: pa.ChunkedArray) -> npt.NDArray[np.int32]:
     """Of topics or partitions, NOWHERE where there is none."""
     found: npt.NDArray[np.int32] = (column.fill_null(NOWHERE) if column.null_count else column).to_numpy()
     return found
-
-
-def _by_partition(topic: npt.NDArray[np.int32], part: npt.NDArray[np.int32]) -> list[Column]:
-    """Positions with the same topic and partition together, in their order."""
-    order = np.lexsort((part, topic))
-    edges = np.flatnonzero((np.diff(topic[order]) != 0) | (np.diff(part[order]) != 0)) + 1
-    return np.split(order, edges)
 
 
 def _cut(bucket: Columns, chosen: Runs | Column, name: str) -> Column:
@@ -135,8 +153,8 @@ class _Tables:
         return known[name][name]
 
 
-def _read(rows: _Tables, names: Names, name: str) -> Column:
-    values = numbers_of(rows[name], ROWS.field(name))
+def _read(numbers: Columns, names: Names, name: str) -> Column:
+    values = numbers[name]
     if name in FIXED_WORDS and list(names[name]) != FIXED_WORDS[name][: len(names[name])]:
         where = np.array([FIXED_WORDS[name].index(word) if word in FIXED_WORDS[name] else -1 for word in names[name]], np.int64)
         values = where[values].astype(values.dtype)

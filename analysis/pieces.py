@@ -1,18 +1,21 @@
 """A partition too large for a task's memory, checked in pieces that are not.
 
-What compares the places of one value is judged on ranges of values, what compares the values of one place on ranges of offsets: an
-instance is whole in one piece, and the counts add up. Only a value overruled at an offset by a smaller one of another piece has to be told
-(`Context.overruled`), which the ranges of offsets show first. The order of one client's sends is carried from piece to piece: for that,
-values of one client must rise in the order sent, as they do in every recorded history.
+What compares the values of one place is judged on ranges of offsets, what compares the places of one value on ranges of values: an
+instance is whole in one piece, and the counts add up. Both passes leave something small behind: which offsets hold something and which
+sends lie elsewhere than they were told (`places`), and where a value is overruled at an offset by a smaller one of another piece. With that
+a third pass over ranges of operations judges the order: what a process did last in one piece is carried into the next. A fourth, by
+offsets again, shows that no send was invoked after something behind it was over, so that there can be no circle (`dependencies`). In every
+pass values and operations of one client must rise in the order they were made, as they do in every recorded history.
 
 The driver chooses the ranges (`ranges`, from a sample of the column), and reads a piece with `only_range`, file by file, so that the whole
-is never in memory. What `IN_PIECES` has not got cannot be judged this way; the driver says so.
+is never in memory. What cannot be judged this way is told in `unjudged`: circles where an operation is compound or time is against it, what
+belongs to transactions, look-ups by time and gaps of service, where there are any.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -20,39 +23,107 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
+from analysis import cycles
+from analysis.carrying import Holes, Line, carried, follow, moved_in
 from analysis.context import Context
+from analysis.cycles import Spans
+from analysis.dependencies import Dependencies
 from analysis.families import CORE, columns_for, find_in
 from analysis.findings import Finding
 from analysis.log import Log
 from analysis.partition import Column, Partition
+from analysis.places import places_of, runs_in
 from analysis.reordering import Sends, late, sends_of
+from harness.history.schema import Function
 
-By = Literal["value", "offset"]
+By = Literal["value", "offset", "op"]
 Range = tuple[int, int]
 Pieces = Callable[[By], Iterable[Partition]]
 
-BY_VALUE = ("G1a", "unseen", "phantom", "lost", "lost-after-read", "duplicate")
 BY_OFFSET = ("inconsistent-offsets", "ack-conflict", "read-conflict", "corrupt", "misplaced")
-IN_PIECES = (*BY_OFFSET, *BY_VALUE, "reordered")
-COLUMNS = tuple(dict.fromkeys((*columns_for(IN_PIECES), "key", "process", "invoked", "completed")))
+BY_VALUE = ("G1a", "unseen", "phantom", "lost", "lost-after-read", "duplicate")
+BY_OP = (
+    "int-poll-skip",
+    "int-nonmonotonic-poll",
+    "int-send-skip",
+    "int-nonmonotonic-send",
+    "poll-skip",
+    "nonmonotonic-poll",
+    "nonmonotonic-send",
+)
+OF_DUMPS = ("replica-divergence", "metadata-divergence")
+OF_TRANSACTIONS = ("G1b", "precommitted-read", "torn-transaction")
+IN_PIECES = (*BY_OFFSET, *BY_VALUE, *BY_OP, *OF_DUMPS, "reordered", "lost-write")
+"""What pieces show whatever is in them."""
+
+COLUMNS = tuple(dict.fromkeys((*columns_for(), "key", "process", "producer", "invoked", "completed")))
 assert set(CORE) <= set(IN_PIECES)
 
 
-def find_in_pieces(pieces: Pieces, context: Context, names: Collection[str] = IN_PIECES) -> Iterator[Finding]:
-    """`pieces(column)` reads the partition anew, one piece a range of that column, rising."""
-    overruled = []
-    for piece in pieces("offset"):
-        log = Log(piece, context)
-        yield from find_in(log, set(BY_OFFSET) & set(names))
-        overruled.append(log.overruled())
-    told = replace(context, overruled=np.concatenate([context.overruled, *overruled]))
-    before: Sends | None = None
-    for piece in pieces("value"):
-        log = Log(piece, told)
-        yield from find_in(log, set(BY_VALUE) & set(names))
-        if "reordered" in names:
-            found, before = late(log, sends_of(log), before)
-            yield found
+@dataclass
+class InPieces:
+    """`unjudged` are the anomalies that could not be looked for; both are whole when `findings` has been gone through."""
+
+    pieces: Pieces
+    context: Context
+    names: Collection[str]
+    unjudged: set[str] = field(default_factory=set)
+    spans: Spans | None = None
+
+    def findings(self) -> Iterator[Finding]:
+        """`pieces(column)` reads the partition anew, one piece a range of that column, rising."""
+        runs, overruled = [], [self.context.overruled]
+        first = True
+        for piece in self.pieces("offset"):
+            log = Log(piece, self.context)
+            yield from find_in(log, self._of(BY_OFFSET, OF_DUMPS if first else ()))
+            runs.append(runs_in(log.pairs.offset[log.first_at_place]))
+            overruled.append(log.overruled())
+            first = False
+        told = replace(self.context, overruled=np.concatenate(overruled))
+        moved, holes = [], Holes()
+        before: Sends | None = None
+        for piece in self.pieces("value"):
+            log = Log(piece, told)
+            yield from find_in(log, self._of(BY_VALUE))
+            if "reordered" in self.names:
+                found, before = late(log, sends_of(log), before)
+                yield found
+            moved.append(moved_in(log))
+            holes.look_at(log)
+        if "lost-write" in self.names:
+            yield holes.finding()
+        yield from self._in_order(replace(told, places=places_of(runs, moved)))
+
+    def _in_order(self, context: Context) -> Iterator[Finding]:
+        """By ranges of operations; under Jepsen's rules a poll has the place of its value, which no range of operations shows."""
+        judged = () if context.rules == "jepsen" else BY_OP
+        self.unjudged |= self._of(BY_OP) - set(judged)
+        compound, last = False, None
+        for piece in self.pieces("op"):
+            since = int(piece["op"][0]) if len(piece) else context.since
+            log = Log(piece if last is None else follow(last, piece), replace(context, since=since))
+            yield from find_in(log, self._of(judged))
+            last = carried(log)
+            compound = compound or Dependencies(log).compound
+            self._see_what_is_there(log)
+        if cycles_asked := self._of(cycles.NAMES):
+            assert context.places is not None
+            line = Line(context.places.moved)
+            if compound or context.rules == "jepsen" or not all(line.agrees_with_time(piece) for piece in self.pieces("offset")):
+                self.unjudged |= cycles_asked
+            self.spans = Spans(unsearched=1)
+
+    def _see_what_is_there(self, log: Log) -> None:
+        if log.has_transactions:
+            self.unjudged |= self._of(OF_TRANSACTIONS)
+        if (log.rows["f"] == Function.LOOKUP).any():
+            self.unjudged |= self._of(("stale-time-index",))
+        if log.context.progress is not None:
+            self.unjudged |= self._of(("unavailable",))
+
+    def _of(self, *several: Collection[str]) -> set[str]:
+        return {name for names in several for name in names if name in self.names}
 
 
 def ranges(sample: Column, count: int) -> list[Range]:

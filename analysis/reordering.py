@@ -12,9 +12,10 @@ import numpy as np
 
 from analysis.check import Check
 from analysis.findings import Finding, Witness
-from analysis.log import UNKNOWN, Log
+from analysis.log import Log
 from analysis.partition import MISSING, Column
-from analysis.sorting import changes, groups_of, order_by, order_of, take
+from analysis.places import UNKNOWN
+from analysis.sorting import changes, groups_of, order_by, order_of, rises_for_each
 from analysis.telling import finding, seconds
 from harness.history.schema import Outcome
 
@@ -23,9 +24,9 @@ Sends = dict[str, Column]
 
 
 def reordered(log: Log) -> Iterator[Finding]:
-    chosen, place = _placed(log)
-    if (np.diff(place) > 0).all():
-        return  # whoever sent them
+    chosen, place = log.placed
+    if rises_for_each(place, lambda: _clients(log)[chosen]):
+        return
     client = _clients(log)[chosen]
     order = order_of(client)
     if not (changes(client[order]) | (np.diff(place[order]) > 0)).all():
@@ -57,16 +58,7 @@ def late(log: Log, sends: Sends, before: Sends | None = None) -> tuple[Finding, 
 
 def sends_of(log: Log) -> Sends:
     """Those that may be reordered."""
-    return _sends(log, *_placed(log))
-
-
-def _placed(log: Log) -> tuple[Column, Column]:
-    """Positions in `sends` of those that did not fail and lie somewhere, and their places."""
-    alive = (take(log.rows["outcome"], log.sends) != Outcome.FAIL) & (log.place_sent != UNKNOWN)
-    if len(log.sends) != log.sent_count:
-        alive &= log.writer[log.number_of_send] == log.sends
-    chosen = np.flatnonzero(alive)
-    return chosen, log.place_sent[chosen]
+    return _sends(log, *log.placed)
 
 
 def _sends(log: Log, chosen: Column, place: Column) -> Sends:

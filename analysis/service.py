@@ -16,6 +16,8 @@ import numpy as np
 
 from analysis.anomalies import PAUSE_NS
 from analysis.columns import Numbers
+from analysis.sorting import is_sorted
+from analysis.times import edges_of_gaps
 from harness.history.beside import Fault
 
 SHORTEST_NS = 250_000_000
@@ -61,11 +63,13 @@ def gaps_of(topic: str, part: int, invoked: Numbers, ended: Numbers, acknowledge
     """`invoked` and `ended`: of every send to the partition. `acknowledged`: when, of those that were, a moment each."""
     if not len(invoked):
         return
-    order = np.argsort(invoked, kind="stable")
-    begun, over = invoked[order], np.maximum.accumulate(ended[order])
-    pauses = np.flatnonzero(begun[1:] - over[:-1] > PAUSE_NS)
-    starts, ends = begun[np.concatenate(([0], pauses + 1))], over[np.append(pauses, len(over) - 1)]
-    acknowledged = np.sort(acknowledged, kind="stable")
+    if not is_sorted(invoked):
+        order = np.argsort(invoked, kind="stable")
+        invoked, ended = invoked[order], ended[order]
+    over = np.maximum.accumulate(ended)
+    pauses = np.flatnonzero(invoked[1:] - over[:-1] > PAUSE_NS)
+    starts, ends = invoked[np.concatenate(([0], pauses + 1))], over[np.append(pauses, len(over) - 1)]
+    acknowledged = edges_of_gaps(acknowledged, SHORTEST_NS)
     cuts = np.sort(np.concatenate((starts, acknowledged, ends)), kind="stable")
     long = np.flatnonzero(np.diff(cuts) >= SHORTEST_NS)
     stretch = np.searchsorted(starts, cuts[long], side="right") - 1

@@ -7,6 +7,7 @@ compared, which is still quick where it comes in long rising runs, as the rows o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from analysis.partition import Column
 
 _DIGIT = 16
 _DIGITS = 3
+_SHORT = 64
+"""Numbers between two falls, on average, from which a glance is worth it."""
 
 
 def order_of(keys: npt.NDArray[np.integer]) -> Column:
@@ -75,3 +78,24 @@ def position_in(sorted_keys: Column, wanted: Column) -> Column:
         return np.full(len(wanted), -1)
     at[sorted_keys[at] != wanted] = -1
     return at
+
+
+def rises_for_each(numbers: Column, who: Callable[[], npt.NDArray[np.integer]]) -> bool:
+    """Whether the numbers certainly rise for each of those whose they are, at a glance: where they fall, others begin.
+
+    False is no answer.
+    """
+    falls = np.flatnonzero(numbers[1:] <= numbers[:-1]) + 1
+    return len(falls) == 0 or (len(falls) <= len(numbers) // _SHORT and parted_by(falls, who()))
+
+
+def parted_by(falls: Column, who: npt.NDArray[np.integer]) -> bool:
+    """Whether nobody is on both sides of one of these positions, at a glance: numbers of those between two overlap no others'."""
+    if len(falls) == 0:
+        return True
+    if len(falls) > len(who) // _SHORT:
+        return False
+    starts = np.concatenate(([0], falls))
+    low, high = np.minimum.reduceat(who, starts), np.maximum.reduceat(who, starts)
+    order = np.argsort(low, kind="stable")
+    return bool((low[order[1:]] > high[order[:-1]]).all())

@@ -5,14 +5,14 @@ A foreign history is laid out into our format first, in a folder that is gone af
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from analysis.jepsen import import_history
+from analysis.jepsen import Imported, import_history
 from analysis.material import Material, read_material
 from harness.history.errors import HistoryError
 from harness.history.files import history_directory
@@ -62,12 +62,16 @@ def sources_in(folder: Path) -> list[Source]:
     return sorted(found, key=lambda source: source.path.name)
 
 
+LayOut = Callable[[Path, Path], Imported]
+"""Lays a foreign file out in a folder."""
+
+
 @contextmanager
-def opened(source: Source) -> Iterator[Material]:
+def opened(source: Source, lay_out: LayOut = import_history) -> Iterator[Material]:
     """What it holds, for as long as the block runs. One that cannot be read holds nothing but the reason."""
     with ExitStack() as stack:
         try:
-            material = _imported(source, stack) if source.form is Form.FOREIGN else material_of(source)
+            material = _imported(source, stack, lay_out) if source.form is Form.FOREIGN else material_of(source)
         except HistoryError as problem:
             material = Material(source.path, join_files([]), problems=(str(problem),))
         yield material
@@ -78,10 +82,10 @@ def material_of(source: Source) -> Material:
     return read_material(source.path) if source.form is Form.RUN else Material(source.path, join_files([inspect(source.path)]))
 
 
-def _imported(source: Source, stack: ExitStack) -> Material:
+def _imported(source: Source, stack: ExitStack, lay_out: LayOut) -> Material:
     """Lines that cannot be read are named; those that change nothing are not worth a doubt."""
     folder = Path(stack.enter_context(TemporaryDirectory(prefix="highwater-import-")))
-    imported = import_history(source.path, folder / "run")
+    imported = lay_out(source.path, folder / "run")
     material = read_material(folder / "run")
     serious = tuple(str(problem) for problem in imported.problems if not problem.harmless)
     more = imported.serious - len(serious)

@@ -13,8 +13,9 @@ import numpy as np
 
 from analysis.check import Check, Joined
 from analysis.findings import SHOWN, Finding, Witness
-from analysis.log import UNKNOWN, Log
+from analysis.log import Log
 from analysis.partition import MISSING, Column
+from analysis.places import UNKNOWN
 from analysis.sorting import changes, groups_of, order_by, position_in
 from analysis.telling import finding, seconds, who, witness
 from harness.history.schema import Kind, Outcome
@@ -46,6 +47,8 @@ class Pieces:
 def intermediate_reads(log: Log) -> Iterator[Finding]:
     """G1b: an operation that read a part of a transaction and polled behind its last value."""
     rows, sends = log.rows, log.sends
+    if not log.has_transactions:
+        return
     transaction = np.flatnonzero((rows["kind"][sends] == Kind.TXN) & (rows["outcome"][sends] != Outcome.FAIL))
     group = groups_of(rows["op"][sends[transaction]])
     several = transaction[np.bincount(group)[group] > 1] if len(group) else transaction
@@ -107,7 +110,7 @@ def _tell_part(log: Log, poll: int, last: int) -> Witness:
 def own_reads(log: Log) -> Shown | None:
     """Operations that polled what they sent themselves."""
     rows = log.rows
-    if not (rows["kind"] == Kind.TXN).any() or len(log.writer) == 0:
+    if not log.has_transactions or len(log.writer) == 0:
         return None
     number = log.pairs.number[log.pairs.of_poll]
     sent = np.flatnonzero(number < log.sent_count)
@@ -142,7 +145,7 @@ def judge_own_reads(found: Shown) -> Iterator[Finding]:
 def pieces(log: Log) -> Pieces | None:
     """Of each committed transaction, a send to this partition that is in its final read, and one that is not."""
     rows = log.rows
-    if not log.context.finally_read or not (rows["kind"] == Kind.TXN).any():
+    if not log.context.finally_read or not log.has_transactions:
         return None
     final = log.context.final
     assert final is not None

@@ -18,6 +18,7 @@ from analysis.jepsen.pairing import Illegal, Paired, Pairing
 from analysis.jepsen.pieces import ROWS_A_PIECE, PieceWriter
 from analysis.jepsen.sources import WHOLE, Line, Share, can_be_shared, read_lines
 from harness.history.beside import Operation, RowsWriter
+from harness.history.errors import MalformedFile
 from harness.history.files import history_directory
 from harness.history.plan import Plan, Promises, write_plan
 from harness.history.schema import Function, Kind
@@ -64,6 +65,8 @@ def import_history(source: Path, target: Path, *, rows_a_piece: int = ROWS_A_PIE
     tasks = [Share(mine, shares) for mine in range(shares)] if can_be_shared(source) else [WHOLE]
     history_directory(target).mkdir(parents=True)
     parts = (run or _one_after_the_other)(tasks, LayOut(source, target, rows_a_piece))
+    if refused := [part.refused for part in parts if part.refused]:
+        raise MalformedFile(source, refused[0])
     _join_operations(target, len(tasks))
     assignment = _assignment({kind for part in parts for kind in part.assigning})
     write_plan(target, Plan(0, Promises(assignment=assignment), scenario={"imported": str(source)}))
@@ -86,6 +89,12 @@ class LayOut:
     rows_a_piece: int
 
     def __call__(self, share: Share) -> _Part:
+        try:
+            return self._lay_out(share)
+        except MalformedFile as problem:
+            return _Part(refused=problem.why)
+
+    def _lay_out(self, share: Share) -> _Part:
         problems = _Problems(self.source)
         layout, operations = Layout(), 0
         assigning: set[Kind] = set()
@@ -107,14 +116,15 @@ class LayOut:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one task tells."""
+    """What one task tells. `refused` is why the file cannot be read on: an error would reach the driver as one of Spark's."""
 
-    rows: int
-    operations: int
-    assigning: frozenset[Kind]
-    problems: tuple[Problem, ...]
-    found: int
-    serious: int
+    rows: int = 0
+    operations: int = 0
+    assigning: frozenset[Kind] = frozenset()
+    problems: tuple[Problem, ...] = ()
+    found: int = 0
+    serious: int = 0
+    refused: str = ""
 
 
 class _Problems:

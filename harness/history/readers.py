@@ -163,6 +163,19 @@ def read_bucket(file: HistoryFile, bucket: int, columns: Sequence[str] | None = 
         raise MalformedFile(file.path, f"bucket {bucket} cannot be read: {_first_line(problem)}") from None
 
 
+def may_hold(file: HistoryFile, bucket: int, column: str, within: tuple[int, int]) -> bool:
+    """Whether a bucket of a file may have a number of that range, its end included, in the column; the footer tells without reading."""
+    if bucket not in file.row_groups:
+        return False
+    try:
+        parquet = _opened(file.path)
+        group = parquet.metadata.row_group(file.row_groups.index(bucket))
+        told = group.column(parquet.schema_arrow.get_field_index(column)).statistics
+    except (pa.ArrowException, OSError) as problem:
+        raise MalformedFile(file.path, f"bucket {bucket} cannot be read: {_first_line(problem)}") from None
+    return told is None or not told.has_min_max or (told.min <= within[1] and told.max >= within[0])
+
+
 def _in_form(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """The columns as asked for and nothing of the file's own metadata. Casting what is right already costs as much as reading it."""
     if rows.schema.equals(schema):

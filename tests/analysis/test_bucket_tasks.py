@@ -50,19 +50,28 @@ def test_partition_by_partition_everything_is_found_as_in_the_whole_bucket(job):
 
 
 @pytest.mark.parametrize("most_rows", [9_000, 2_500])
-def test_in_pieces_all_is_found_that_pieces_can_show_and_the_rest_is_named(job, most_rows):
+def test_in_pieces_everything_is_found_as_in_the_whole_bucket(job, most_rows):
     whole, expected = look(job, sys.maxsize)
     seen, found = look(job, most_rows)
     assert {name: told for name, told in found.items() if name in IN_PIECES} == {
         name: expected[name] for name in IN_PIECES if name in expected
     }
-    assert set(families.CORE) <= set(expected)
-    (sentence,) = seen.unjudged
-    assert "synthetic-0 has " in sentence and "poll-skip" in sentence and "lost-write" in sentence
+    assert {*families.CORE, "lost-write", "poll-skip", "nonmonotonic-send"} <= set(expected)
     for function, outcome in ((Function.SEND, Outcome.OK), (Function.POLL, Outcome.OK), (Function.SEND, Outcome.INFO)):
         assert seen.measures.count(function, outcome) == whole.measures.count(function, outcome)
     assert seen.measures.causes == whole.measures.causes
     assert seen.illegal.count == 0
+
+
+def test_sends_and_polls_alone_are_judged_in_pieces_wholly(tmp_path):
+    kinds = ("lost", "duplicate", "G1a", "phantom", "read-conflict", "ack-conflict", "reordered", "poll-skip", "corrupt")
+    synthesise(tmp_path / "run", ROWS, dict.fromkeys(kinds, 3), 17, partitions=10, hot=0.9, rows_a_file=10_000)
+    material = read_material(tmp_path / "run")
+    job = Job(tmp_path / "run", material.history, context_for(material, Question()))
+    _, expected = look(job, sys.maxsize)
+    seen, found = look(job, 3_000)
+    assert seen.unjudged == () and seen.spans is not None and len(seen.spans) == 0 and seen.spans.unsearched == 1
+    assert found == expected and set(kinds) <= set(found)
 
 
 def test_a_piece_holds_no_more_than_was_allowed_by_much(job):

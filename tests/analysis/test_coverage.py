@@ -4,11 +4,15 @@ from collections import Counter
 import pytest
 
 from analysis.columns import Rows
-from analysis.coverage import STATES, assess, extract, leader_changes
+from analysis.context import Context
+from analysis.coverage import STATES, assess, extract, late_landings, leader_changes
+from analysis.log import Log
+from analysis.partition import partitions_of
 from harness.history.beside import PROVEN, Event, Fault
 from harness.history.schema import Function, Kind, Outcome
 from tests.analysis.histories import MS, NAMES, S, poll, send, table
 
+LOST_SIGHT_OF = send(1, 0, 1, Outcome.INFO)
 SCENARIOS_MAY_ASK_FOR = {
     "leader-changed",
     "epoch-fenced",
@@ -31,8 +35,9 @@ def fault(start, end, selector="one"):
 
 
 def reach(*events, rows=(), faults=(), acks="all"):
-    found = extract(Rows(table(*rows), NAMES), leader_changes(events))
-    return {name: one["state"] for name, one in assess([found], events, faults, acks).items()}
+    found = [extract(Rows(table(*rows), NAMES), leader_changes(events))]
+    found += [late_landings(Log(partition, Context())) for partition in partitions_of(table(*rows), NAMES)]
+    return {name: one["state"] for name, one in assess(found, events, faults, acks).items()}
 
 
 def test_every_state_a_scenario_may_ask_for_is_known():
@@ -81,7 +86,11 @@ def test_a_leader_that_changed_while_a_send_was_open_is_told_from_one_that_chang
     [
         ("send-refused", [send(1, 0, 1, Outcome.FAIL)], [send(1, 0, 1)]),
         ("send-unknown", [send(1, 0, 1, Outcome.INFO)], [send(1, 0, 1)]),
-        ("late-landing", [send(1, 0, 1, Outcome.INFO), poll(1, 2, 3)], [send(1, 0, 1, Outcome.INFO), poll(1, 2, 3, part=1), poll(2, 2, 3)]),
+        (
+            "late-landing",
+            [LOST_SIGHT_OF, poll(1, 2, 3, offset=0)],
+            [LOST_SIGHT_OF, poll(1, 2, 3, part=1, offset=0), poll(2, 2, 3, offset=0)],
+        ),
         ("retry-answered", [send(1, 0, 1)], [send(1, 0, 1, offset=5), send(2, 0, 1, Outcome.INFO)]),
         ("client-replaced", [send(1, 0, 1, producer=1), send(2, 0, 1, producer=2)], [send(1, 0, 1, producer=1), send(2, 0, 1, producer=1)]),
         (

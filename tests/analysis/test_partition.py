@@ -1,7 +1,7 @@
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from analysis.partition import MISSING, partitions_of
+from analysis.partition import MISSING, numbers_of, partitions_of
 from harness.history.schema import FIXED_WORDS, ROWS
 
 NAMES = {**FIXED_WORDS, "topic": ["b", "a"], "error": [], "group": []}
@@ -35,3 +35,12 @@ def test_words_are_numbered_as_the_schema_has_them():
 def test_a_mask_keeps_the_rows_for_which_it_holds():
     (found,) = partitions_of(rows((1, 0, 1, 10), (2, 0, 1, 20)), NAMES)
     assert found.only(np.array([False, True]))["op"].tolist() == [2]
+
+
+def test_numbers_are_right_in_pieces_of_columns_that_begin_anywhere():
+    field = ROWS.field("leader_epoch")
+    known = [None if number % 3 == 0 else number for number in range(50)]
+    whole = pa.array(known, field.type)
+    chunks = [whole.slice(0, 13), whole.slice(13, 0), whole.slice(13, 20), pa.nulls(4, field.type), whole.slice(34, 1)]
+    expected = [MISSING if number is None else number for number in [*known[:33], *[None] * 4, known[34]]]
+    assert numbers_of(pa.chunked_array(chunks), field).tolist() == expected

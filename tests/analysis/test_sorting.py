@@ -1,8 +1,10 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
-from analysis.sorting import changes, groups_of, order_by, order_of, position_in
-from analysis.times import together
+from analysis.sorting import changes, groups_of, order_by, order_of, position_in, rises_for_each
+from analysis.times import edges_of_gaps, together
 
 
 @pytest.mark.parametrize("span", [1, 10, 2**16 - 1, 2**16, 2**20, 2**32, 2**40, 2**48, 2**62])
@@ -48,3 +50,23 @@ def test_times_that_meet_become_one():
 def test_of_too_many_times_those_with_the_least_between_them_become_one():
     found = together(np.array([[0, 1], [3, 4], [100, 101], [103, 104], [500, 501]]), most=3)
     assert found.tolist() == [[0, 4], [100, 104], [500, 501]]
+
+
+def test_numbers_rise_for_each_where_they_fall_only_from_one_to_another():
+    numbers, who = np.concatenate((np.arange(200), np.arange(200))), np.repeat((3, 1), 200)
+    assert rises_for_each(numbers, lambda: who)
+    who[399] = 3
+    assert not rises_for_each(numbers, lambda: who)
+    assert rises_for_each(np.arange(5), lambda: pytest.fail("nobody has to be asked"))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_long_gap_between_moments_is_among_the_edges(seed):
+    random = np.random.default_rng(seed)
+    moments = np.concatenate([start + random.integers(0, 400, 100) for start in random.integers(0, 5000, 4)])
+    kept, everything = edges_of_gaps(moments, 100), np.sort(moments)
+
+    def gaps(times):
+        return [(int(one), int(two)) for one, two in pairwise(times) if two - one >= 100]
+
+    assert gaps(kept) == gaps(everything) and len(kept) < len(moments)

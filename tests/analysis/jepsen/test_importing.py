@@ -244,6 +244,14 @@ def test_a_task_may_be_tried_again_and_sent_to_another_process(tmp_path):
     assert open_history(tmp_path / "run").rows == 8
 
 
+def test_a_file_whose_checksum_is_wrong_is_refused_by_name_whoever_reads_it(tmp_path):
+    packed = bytearray(gzip.compress(json_lines(SOME * 500).encode()))
+    packed[-8] ^= 0xFF
+    (tmp_path / "history").write_bytes(packed)
+    with pytest.raises(MalformedFile, match="history: cannot be unpacked"):
+        import_history(tmp_path / "history", tmp_path / "run", shares=2)
+
+
 def test_edn_is_laid_out_by_one_task(tmp_path):
     (tmp_path / "history").write_text(edn_lines(SOME))
     import_history(tmp_path / "history", tmp_path / "run", shares=3)
