@@ -61,7 +61,8 @@ class Calls(dict[str, Numbers]):
         self.lengths: Numbers = np.diff(np.append(self.rows, len(rows)))
 
     def __missing__(self, name: str) -> Numbers:
-        self[name] = found = self._columns[name][self.rows]
+        found: Numbers = self._columns[name][self.rows]
+        self[name] = found
         return found
 
 

@@ -113,7 +113,9 @@ class _Moving(Clock):
         """Wait so long; whether the strike is still on: until its end, or until it was seen."""
         if self.strike.wait(seconds):
             return True
-        if self.shown or self._in_the_way() or time.monotonic() > self.strike.ends + PROOF_TIMEOUT:
+        in_the_way = self._in_the_way()
+        self._covering.update(in_the_way)
+        if self.shown or in_the_way or time.monotonic() > self.strike.ends + PROOF_TIMEOUT:
             return False
         return not self.strike.cancelled.wait(seconds)
 

@@ -71,3 +71,21 @@ def test_a_run_that_is_given_up_is_not_waited_for(kind, parameters):
     fault = over(kind, silent=10**9, cancelled=True, **parameters)
     fault.apply()
     assert not fault.prove().ok
+
+
+@pytest.mark.parametrize(("kind", "parameters"), CASES[1:])
+def test_who_comes_in_the_way_after_the_last_look_is_named(kind, parameters):
+    fault = over(kind, silent=1000, **parameters)
+    fault.world.down = Late()
+    fault.apply()
+    evidence = fault.prove()
+    assert not evidence.ok and evidence.covered_by == (9,)
+
+
+class Late(Holds):
+    """Nobody at the first look, and somebody from then on."""
+
+    def others(self, nodes, fault):
+        found = () if not self.held() else super().others(nodes, fault)
+        self.take("n2", 9)
+        return found
