@@ -55,7 +55,7 @@ class Calls(dict[str, Numbers]):
 
     def __init__(self, rows: Rows) -> None:
         super().__init__()
-        self._columns = proxy(rows)  # in a circle they would outlive their bucket
+        self._columns: Rows = proxy(rows)  # in a circle they would outlive their bucket
         edges = np.flatnonzero(changes(*(rows[name] for name in _OF_A_CALL))) + 1
         self.rows: Numbers = np.concatenate(([0], edges)) if len(rows) else edges
         self.lengths: Numbers = np.diff(np.append(self.rows, len(rows)))

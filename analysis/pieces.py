@@ -73,13 +73,11 @@ class InPieces:
     def findings(self) -> Iterator[Finding]:
         """`pieces(column)` reads the partition anew, one piece a range of that column, rising."""
         runs, overruled = [], [self.context.overruled]
-        first = True
         for piece in self.pieces("offset"):
             log = Log(piece, self.context)
-            yield from find_in(log, self._of(BY_OFFSET, OF_DUMPS if first else ()))
+            yield from find_in(log, self._of(BY_OFFSET))
             runs.append(runs_in(log.pairs.offset[log.first_at_place]))
             overruled.append(log.overruled())
-            first = False
         told = replace(self.context, overruled=np.concatenate(overruled))
         moved, holes = [], Holes()
         before: Sends | None = None
@@ -103,7 +101,7 @@ class InPieces:
         for piece in self.pieces("op"):
             since = int(piece["op"][0]) if len(piece) else context.since
             log = Log(piece if last is None else follow(last, piece), replace(context, since=since))
-            yield from find_in(log, self._of(judged))
+            yield from find_in(log, self._of(judged, OF_DUMPS if last is None else ()))
             last = carried(log)
             compound = compound or Dependencies(log).compound
             self._see_what_is_there(log)

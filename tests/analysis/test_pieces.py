@@ -8,6 +8,7 @@ import pytest
 from analysis import cycles
 from analysis.context import Progress
 from analysis.dependencies import Dependencies
+from analysis.dumps import BATCH_COLUMNS, Dumps
 from analysis.families import ALL, find
 from analysis.findings import merge
 from analysis.log import Log
@@ -101,6 +102,13 @@ def test_circles_are_ruled_out_where_time_and_log_agree_and_else_told_as_not_loo
         assert looked_at.spans is not None and looked_at.spans.unsearched == 1
         ruled_out.append(not arcs)
     assert 5 < sum(ruled_out) < 35
+
+
+def test_replicas_that_differ_are_found_once_however_many_pieces_there_are():
+    batches = {name: np.array([5, 5], np.int64) for name in BATCH_COLUMNS} | {"node": np.array([0, 1]), "crc": np.array([7, 8])}
+    context = replace(READ_TO_THE_END, dumps=Dumps(("n1", "n2"), batches=batches | {"high_watermark": np.array([9, 9])}))
+    (found,) = InPieces(reader(messy(1), 4), context, OF_DUMPS).findings()
+    assert (found.name, found.count) == ("replica-divergence", 1)
 
 
 def test_what_pieces_cannot_show_is_told_where_there_is_any():
