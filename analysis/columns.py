@@ -26,7 +26,8 @@ OTHER = 14
 Numbers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-_OF_A_CALL = ("op", "process", "kind", "f", "outcome", "phase", "intended", "invoked", "completed")
+OF_A_CALL = ("op", "process", "kind", "f", "outcome", "phase", "intended", "invoked", "completed")
+"""What a call's rows have in common: whoever asks for calls needs them."""
 
 
 class Rows(dict[str, Numbers]):
@@ -56,7 +57,7 @@ class Calls(dict[str, Numbers]):
     def __init__(self, rows: Rows) -> None:
         super().__init__()
         self._columns: Rows = proxy(rows)  # in a circle they would outlive their bucket
-        edges = np.flatnonzero(changes(*(rows[name] for name in _OF_A_CALL))) + 1
+        edges = np.flatnonzero(changes(*(rows[name] for name in OF_A_CALL))) + 1
         self.rows: Numbers = np.concatenate(([0], edges)) if len(rows) else edges
         self.lengths: Numbers = np.diff(np.append(self.rows, len(rows)))
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from analysis.circumstances import unclean_elections
-from analysis.columns import Calls, Mask, Numbers, Rows
+from analysis.columns import OF_A_CALL, Calls, Mask, Numbers, Rows
 from analysis.log import Log
 from analysis.partition import MISSING
 from harness.history.beside import Event, Fault
@@ -89,7 +89,7 @@ STATES: Mapping[str, State] = {
     )
 }
 
-COLUMNS = ("f", "outcome", "process", "producer", "topic", "part", "offset", "leader_epoch", "invoked", "completed")
+COLUMNS = (*OF_A_CALL, "producer", "topic", "part", "offset", "leader_epoch")
 """What `extract` needs of the rows."""
 
 _MOST_CHANGES = 50

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.columns import Calls, Rows
+from analysis.columns import OF_A_CALL, Calls, Rows
 from analysis.partition import MISSING, Column
 from analysis.sorting import parted_by
 from harness.history.schema import Function, Kind, Outcome
 
-COLUMNS = ("process", "op", "kind", "f", "outcome", "invoked", "completed")
+COLUMNS = OF_A_CALL
 SHOWN = 3
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.columns import Numbers, Rows
+from analysis.columns import OF_A_CALL, Numbers, Rows
 from analysis.histogram import NO_SIZE, Cells, Reals, buckets_of, percentile
 from analysis.partition import MISSING, Names, by_place
 from analysis.runs import Runs
@@ -25,7 +25,7 @@ from analysis.sorting import changes
 from harness.history.beside import Fault
 from harness.history.schema import FIXED_WORDS, Function, Outcome, Phase
 
-COLUMNS = ("kind", "f", "outcome", "error", "phase", "intended", "invoked", "completed", "topic", "part", "value")
+COLUMNS = (*OF_A_CALL, "error", "topic", "part", "value")
 """What `measure` needs of the rows."""
 
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
