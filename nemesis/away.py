@@ -21,7 +21,6 @@ class Away(Fault):
     def __init__(self, strike: Strike) -> None:
         super().__init__(strike)
         self._struck: dict[str, Process | None] = {}
-        self._covering: tuple[int, ...] = ()
 
     @abstractmethod
     def end(self, node: str) -> None:
@@ -37,7 +36,7 @@ class Away(Fault):
 
     def prove(self) -> Evidence:
         facts = {node: self._gone(node) for node in self.targets}
-        return Evidence(all(fact["gone"] for fact in facts.values()), facts, self._covering)
+        return Evidence(all(fact["gone"] for fact in facts.values()), facts, self.covering())
 
     def heal(self) -> None:
         for node in self.targets:
@@ -49,19 +48,13 @@ class Away(Fault):
         facts: dict[str, dict[str, object]] = {}
         until(lambda: self._all_back(facts), self.world.system.start_timeout)
         ok = all(fact["new"] and fact["up"] for fact in facts.values())
-        return Evidence(ok, facts, self._in_the_way())
-
-    def _in_the_way(self) -> tuple[int, ...]:
-        """Other faults that keep one of these brokers from serving."""
-        holds = (self.world.down, self.world.paused)
-        return tuple(sorted({fault for hold in holds for fault in hold.others(self.targets, self.strike.id)}))
+        return Evidence(ok, facts, self.covering())
 
     def _take(self, node: str) -> None:
         with self.world.alone_on(node):
             others = self.world.down.others([node], self.strike.id)
             self.world.down.take(node, self.strike.id)
             self._struck[node] = self.world.system.process(node)
-            self._covering = tuple(sorted({*self._covering, *others}))
         if not others:
             self.end(node)
         self.work(node)
@@ -83,4 +76,4 @@ class Away(Fault):
             new = seen is not None and seen.process != self._struck.get(node)
             up = new and self.world.system.is_up(node)
             facts[node] = {"pid": seen.process.pid if seen else None, "new": new, "up": up}
-        return all(fact["up"] for fact in facts.values()) or bool(self._in_the_way())
+        return all(fact["up"] for fact in facts.values()) or bool(self.in_the_way())

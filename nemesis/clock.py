@@ -17,6 +17,7 @@ from functools import partial
 
 from harness.systems.system import ClockError
 from nemesis.fault import PROOF_TIMEOUT, Evidence, Fault, Strike, until
+from nemesis.world import Holds
 
 _SLACK = 0.0015
 
@@ -30,9 +31,9 @@ class Clock(Fault):
 
     def prove_healed(self) -> Evidence:
         read: dict[str, ClockError] = {}
-        ok = until(lambda: self._show(0.0, read) or bool(self._in_the_way()), PROOF_TIMEOUT)
+        ok = until(lambda: self._show(0.0, read) or bool(self.in_the_way()), PROOF_TIMEOUT)
         right = ok and all(node in read and _is(read[node], 0.0) for node in self.targets)
-        return Evidence(right, _facts(read), self._in_the_way())
+        return Evidence(right, _facts(read), self.covering())
 
     @property
     def _offset(self) -> float:
@@ -49,7 +50,7 @@ class Clock(Fault):
         return self._is_shown(offset, read), read
 
     def _hopeless(self) -> bool:
-        return self.strike.left() <= 0 and bool(self._in_the_way())
+        return self.strike.left() <= 0 and bool(self.in_the_way())
 
     def _show(self, offset: float, read: dict[str, ClockError]) -> bool:
         """Whether every target's clock is off by this; what was read last is left in `read`."""
@@ -66,11 +67,10 @@ class Clock(Fault):
     def _is_shown(self, offset: float, read: Mapping[str, ClockError]) -> bool:
         return all(node in read and _is(read[node], offset) for node in self.targets)
 
-    def _in_the_way(self) -> tuple[int, ...]:
-        """Other faults that keep these clocks from being read, or put them off themselves."""
-        holds = (self.world.down, self.world.paused)
-        found = {fault for hold in holds for fault in hold.others(self.targets, self.strike.id)}
-        return tuple(sorted(found.union(*(self.world.clocks.others(node, self.strike.id) for node in self.targets))))
+    @property
+    def holds(self) -> tuple[Holds, ...]:
+        """Other faults may put these clocks off themselves."""
+        return *super().holds, self.world.clocks.wished
 
 
 class Bump(Clock):
@@ -80,7 +80,7 @@ class Bump(Clock):
     def prove(self) -> Evidence:
         """May wait until the strike ends, for a broker that another fault has silenced to speak again."""
         ok, read = self._see(self._offset)
-        return Evidence(ok, {"offset": self._offset} | _facts(read), self._in_the_way())
+        return Evidence(ok, {"offset": self._offset} | _facts(read), self.covering())
 
 
 class Reset(Clock):
@@ -90,15 +90,11 @@ class Reset(Clock):
 
     def prove(self) -> Evidence:
         ok, read = self._see(0.0)
-        return Evidence(ok, _facts(read), self._in_the_way())
+        return Evidence(ok, _facts(read), self.covering())
 
 
 class _Moving(Clock):
-    """A clock that goes on moving while it is proven. Invariant: `_covering` are the faults that were in the way at some time."""
-
-    def __init__(self, strike: Strike) -> None:
-        super().__init__(strike)
-        self._covering: set[int] = set()
+    """A clock that goes on moving while it is proven."""
 
     @property
     @abstractmethod
@@ -113,15 +109,13 @@ class _Moving(Clock):
         """Wait so long; whether the strike is still on: until its end, or until it was seen."""
         if self.strike.wait(seconds):
             return True
-        in_the_way = self._in_the_way()
-        self._covering.update(in_the_way)
-        if self.shown or in_the_way or time.monotonic() > self.strike.ends + PROOF_TIMEOUT:
+        if self.shown or self.in_the_way() or time.monotonic() > self.strike.ends + PROOF_TIMEOUT:
             return False
         return not self.strike.cancelled.wait(seconds)
 
     def prove(self) -> Evidence:
         ok, facts = self.move()
-        return Evidence(ok, facts, tuple(sorted(self._covering)))
+        return Evidence(ok, facts, self.covering())
 
 
 class Strobe(_Moving):
@@ -146,7 +140,6 @@ class Strobe(_Moving):
             offset = self._offset if away else 0.0
             if until(partial(self._show, offset, read), min(period, self.strike.left()) or period, self.strike.cancelled):
                 self._seen["away" if away else "back"] = _facts(read)
-            self._covering.update(self._in_the_way())
             if not self.goes_on(max(next_jump - time.monotonic(), 0.0)):
                 return self.shown, {"offset": self._offset, "jumps": jumps, **self._seen}
             away, jumps = not away, jumps + 1
@@ -171,13 +164,11 @@ class Drift(_Moving):
     def move(self) -> tuple[bool, dict[str, object]]:
         began, offset = time.monotonic(), 0.0
         self._first = self._read()
-        self._covering.update(self._in_the_way())
         while self.goes_on(float(self.strike.planned.parameters["step"])):
             offset = self._rate * (time.monotonic() - began)
             self._put_off(offset)
             read = self._read()
             self._first, self._last = {**read, **self._first}, {**self._last, **read}
-            self._covering.update(self._in_the_way())
         facts = {"rate": self._rate, "offset": round(offset, 6), "first": _facts(self._first), "last": _facts(self._last)}
         return self.shown, facts
 

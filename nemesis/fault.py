@@ -11,12 +11,12 @@ import random
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from nemesis.schedule import PlannedFault
 from nemesis.targets import ClusterView
-from nemesis.world import World
+from nemesis.world import Holds, World
 
 PROOF_TIMEOUT = 30.0
 _POLL = 0.2
@@ -58,12 +58,16 @@ class Strike:
 
 
 class Fault(ABC):
-    """The life of one strike, in this order. `heal` may be called after an `apply` that failed half-way, and only once."""
+    """The life of one strike, in this order. `heal` may be called after an `apply` that failed half-way, and only once.
+
+    `since`: when that began which is to be proven next, the strike or its healing.
+    """
 
     def __init__(self, strike: Strike) -> None:
         self.strike = strike
         self.world = strike.world
         self.targets = strike.targets
+        self.since = time.monotonic()
 
     @abstractmethod
     def apply(self) -> None: ...
@@ -77,6 +81,22 @@ class Fault(ABC):
 
     @abstractmethod
     def prove_healed(self) -> Evidence: ...
+
+    @property
+    def holds(self) -> tuple[Holds, ...]:
+        """In which another fault may keep this one from being seen."""
+        return self.world.down, self.world.paused
+
+    def in_the_way(self) -> tuple[int, ...]:
+        """Other faults that hold one of these brokers now: there is no use in waiting."""
+        return self._others(self.targets, None)
+
+    def covering(self, nodes: Collection[str] | None = None, since: float | None = None) -> tuple[int, ...]:
+        """Those that held one at some time since that began which is to be proven: they may be gone by now, and their effect not."""
+        return self._others(self.targets if nodes is None else nodes, since or self.since)
+
+    def _others(self, nodes: Collection[str], since: float | None) -> tuple[int, ...]:
+        return tuple(sorted({fault for hold in self.holds for fault in hold.others(nodes, self.strike.id, since)}))
 
 
 def until(done: Callable[[], bool], timeout: float = PROOF_TIMEOUT, cancelled: threading.Event | None = None) -> bool:

@@ -158,6 +158,7 @@ class Nemesis:
             self._note(planned.id, proof=_as_json(evidence))
             fault.strike.wait()
         finally:
+            fault.since = time.monotonic()
             healed = _proven(fault.heal, lambda: Evidence(True))
             self._note(planned.id, end=_since(began))
         if healed.ok:

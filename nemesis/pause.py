@@ -15,20 +15,16 @@ _TIMEOUT = 2.0
 
 
 class Pause(Fault):
-    """Invariant: `_struck` holds the processes that were sent SIGSTOP and not yet SIGCONT by this fault.
-
-    `_covering`: faults that held a broker down when it was to be paused, though it may be back when that is looked at, and since."""
+    """Invariant: `_struck` holds the processes that were sent SIGSTOP and not yet SIGCONT by this fault."""
 
     def __init__(self, strike: Strike) -> None:
         super().__init__(strike)
         self._struck: dict[str, Process] = {}
-        self._covering: set[int] = set()
 
     def apply(self) -> None:
         for node in self.targets:
             with self.world.alone_on(node):
                 process = self.world.system.process(node)
-                self._covering.update(self.world.down.others([node], self.strike.id))
                 if process is not None:
                     self.world.paused.take(node, self.strike.id)
                     self._struck[node] = process
@@ -36,8 +32,8 @@ class Pause(Fault):
 
     def prove(self) -> Evidence:
         facts = {node: self._look(node, stopped=True) for node in self.targets}
-        self._covering.update(self.world.down.others([node for node in self.targets if not facts[node]["ok"]], self.strike.id))
-        return Evidence(all(fact["ok"] for fact in facts.values()), facts, tuple(sorted(self._covering)))
+        wrong = [node for node in self.targets if not facts[node]["ok"]]
+        return Evidence(not wrong, facts, self.covering(wrong))
 
     def heal(self) -> None:
         """One that another fault holds, too, stays paused."""
@@ -49,8 +45,7 @@ class Pause(Fault):
     def prove_healed(self) -> Evidence:
         facts = {node: self._look(node, stopped=False) for node in self.targets}
         wrong = [node for node in self.targets if not facts[node]["ok"]]
-        covering = {*self.world.paused.others(wrong, self.strike.id), *self.world.down.others(wrong, self.strike.id)}
-        return Evidence(not wrong, facts, tuple(sorted(covering)))
+        return Evidence(not wrong, facts, self.covering(wrong))
 
     def _look(self, node: str, *, stopped: bool) -> dict[str, object]:
         seen = self.world.system.find_process(node)

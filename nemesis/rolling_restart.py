@@ -47,15 +47,14 @@ class RollingRestart(Fault):
 
         def all_up() -> bool:
             up.update({node: self.world.system.is_up(node) for node in self.targets})
-            return all(up.values()) or bool(self._in_the_way())
+            return all(up.values()) or bool(self.in_the_way())
 
         until(all_up, self.world.system.start_timeout)
-        return Evidence(all(up.values()), {"up": up}, self._in_the_way())
+        return Evidence(all(up.values()), {"up": up}, self.covering())
 
     def _roll(self, node: str) -> None:
         system = self.world.system
         before, began = system.process(node), time.monotonic()
-        self._covering.update(self._in_the_way(node))
         with self.world.alone_on(node):
             self.world.down.take(node, self.strike.id)
             self._away = node
@@ -67,10 +66,10 @@ class RollingRestart(Fault):
         )
         self.strike.cancelled.wait(self._down)
         self._start(node)
-        self._covering.update(self._in_the_way(node))
         back = until(lambda: system.is_up(node), system.start_timeout, self.strike.cancelled)
         seen = system.find_process(node)
         new = seen is not None and seen.process != before
+        self._covering.update(self.covering([node], began))
         self._rolled.append(
             {
                 "node": node, "ok": ended and gone and new and back, "ended": ended, "gone": gone, "up": back,
@@ -84,7 +83,3 @@ class RollingRestart(Fault):
             if self.world.down.release(node, self.strike.id):
                 self.world.system.start_node(node)
             self._away = None
-
-    def _in_the_way(self, *nodes: str) -> tuple[int, ...]:
-        holds = (self.world.down, self.world.paused)
-        return tuple(sorted({fault for hold in holds for fault in hold.others(nodes or self.targets, self.strike.id)}))

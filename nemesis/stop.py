@@ -21,7 +21,6 @@ class Stop(Away):
     def end(self, node: str) -> None:
         if not self.world.system.stop_node(node, _PATIENCE):
             self._stubborn.append(node)
-            self._covering = tuple(sorted({*self._covering, *self.world.paused.others([node], self.strike.id)}))
             self.world.system.kill_node(node)
 
     def prove(self) -> Evidence:

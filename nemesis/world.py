@@ -8,7 +8,8 @@ by which a proof can say who stood in its way.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+import time
+from collections.abc import Collection
 from contextlib import AbstractContextManager
 
 from harness.nodes import Node, Nodes
@@ -18,10 +19,11 @@ from nemesis.probe import PROBE_PORT, Probe
 
 
 class Holds:
-    """Which faults want a node in some state. Invariant: a node is in `_held` only with a fault."""
+    """Which faults want a node in some state, and which wanted it. Invariant: a node is in `_held` only with a fault."""
 
     def __init__(self) -> None:
         self._held: dict[str, set[int]] = {}
+        self._released: list[tuple[float, str, int]] = []
         self._lock = threading.Lock()
 
     def take(self, node: str, fault: int) -> None:
@@ -31,16 +33,23 @@ class Holds:
     def release(self, node: str, fault: int) -> bool:
         """Whether nobody holds it any more."""
         with self._lock:
-            left = self._held.get(node, set()) - {fault}
+            before = self._held.get(node, set())
+            left = before - {fault}
+            if left != before:
+                self._released.append((time.monotonic(), node, fault))
             if left:
                 self._held[node] = left
             else:
                 self._held.pop(node, None)
             return not left
 
-    def others(self, nodes: Iterable[str], fault: int) -> tuple[int, ...]:
+    def others(self, nodes: Collection[str], fault: int, since: float | None = None) -> tuple[int, ...]:
+        """Who else wants one of them so now, or at any time since then."""
         with self._lock:
-            return tuple(sorted({other for node in nodes for other in self._held.get(node, ()) if other != fault}))
+            found = {other for node in nodes for other in self._held.get(node, ())}
+            if since is not None:
+                found |= {other for when, node, other in self._released if when >= since and node in nodes}
+            return tuple(sorted(found - {fault}))
 
     def held(self) -> frozenset[str]:
         with self._lock:
@@ -54,34 +63,38 @@ class Clocks:
         self._system = system
         self._wishes: dict[str, dict[int, float]] = {}
         self._lock = threading.Lock()
+        self.wished = Holds()
 
     def put_off(self, node: str, fault: int, offset: float) -> None:
         with self._lock:
             wishes = self._wishes.setdefault(node, {})
             wishes.pop(fault, None)
             wishes[fault] = offset
+            self.wished.take(node, fault)
             self._tell(node)
 
     def release(self, node: str, fault: int) -> None:
         with self._lock:
-            self._wishes.get(node, {}).pop(fault, None)
+            self._forget(node, fault)
             self._tell(node)
 
     def reset(self, node: str) -> None:
         """Every wish so far is forgotten."""
         with self._lock:
-            self._wishes.pop(node, None)
+            self._forget(node, *self._wishes.get(node, {}))
             self._tell(node)
 
     def reset_all(self) -> None:
         with self._lock:
-            for node in list(self._wishes):
-                del self._wishes[node]
+            for node, wishes in self._wishes.items():
+                self._forget(node, *wishes)
                 self._tell(node)
+            self._wishes.clear()
 
-    def others(self, node: str, fault: int) -> tuple[int, ...]:
-        with self._lock:
-            return tuple(sorted(other for other in self._wishes.get(node, {}) if other != fault))
+    def _forget(self, node: str, *faults: int) -> None:
+        for fault in faults:
+            self._wishes.get(node, {}).pop(fault, None)
+            self.wished.release(node, fault)
 
     def _tell(self, node: str) -> None:
         wishes = self._wishes.get(node)

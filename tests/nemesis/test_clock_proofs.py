@@ -73,19 +73,11 @@ def test_a_run_that_is_given_up_is_not_waited_for(kind, parameters):
     assert not fault.prove().ok
 
 
-@pytest.mark.parametrize(("kind", "parameters"), CASES[1:])
-def test_who_comes_in_the_way_after_the_last_look_is_named(kind, parameters):
-    fault = over(kind, silent=1000, **parameters)
-    fault.world.down = Late()
+@pytest.mark.parametrize(("kind", "parameters"), CASES)
+def test_who_was_in_the_way_for_a_while_is_named_when_it_is_gone(kind, parameters):
+    fault = over(kind, silent=1000, cancelled=True, **parameters)
+    fault.world.down.take("n2", 9)
+    fault.world.down.release("n2", 9)
     fault.apply()
     evidence = fault.prove()
     assert not evidence.ok and evidence.covered_by == (9,)
-
-
-class Late(Holds):
-    """Nobody at the first look, and somebody from then on."""
-
-    def others(self, nodes, fault):
-        found = () if not self.held() else super().others(nodes, fault)
-        self.take("n2", 9)
-        return found
