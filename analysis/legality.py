@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from analysis.columns import OF_A_CALL, Calls, Rows
 from analysis.partition import MISSING, Column
-from analysis.sorting import parted_by
+from analysis.sorting import order_by, order_of, parted_by
 from harness.history.schema import Function, Kind, Outcome
 
 COLUMNS = OF_A_CALL
@@ -54,9 +54,11 @@ def _out_of_order(columns: Calls, one_at_a_time: npt.NDArray[np.bool_]) -> Illeg
 
     Where calls and times rise together whoever made them, as they do in the file of a worker, only those who wait are looked at closely.
     """
-    rise = _rise_together(columns)
-    some = np.flatnonzero(one_at_a_time) if rise else np.arange(len(one_at_a_time))
-    order = some[_by_process_and_call(columns["process"][some], columns["op"][some])]
+    if _rise_together(columns):
+        some = np.flatnonzero(one_at_a_time)
+        order = some[order_of(columns["process"][some])]
+    else:
+        order = order_by(columns["process"], columns["op"])
     calls = {name: columns[name][order] for name in ("process", "op", "invoked", "completed")}
     waits = one_at_a_time[order]
     next_call = np.zeros(len(order), bool)
@@ -77,16 +79,6 @@ def _rise_together(calls: Calls) -> bool:
     op, invoked, process = calls["op"], calls["invoked"], calls["process"]
     falls = np.flatnonzero((op[1:] < op[:-1]) | (invoked[1:] < invoked[:-1])) + 1
     return parted_by(falls, process)
-
-
-def _by_process_and_call(process: Column, op: Column) -> Column:
-    """Files are in the order of calls, so sorting by process alone is nearly always enough; small numbers are sorted by radix."""
-    small = len(process) and process.min() >= 0 and process.max() < 2**16
-    order = np.argsort(process.astype(np.uint16) if small else process, kind="stable")
-    other_process = process[order][1:] != process[order][:-1]
-    if (other_process | (op[order][1:] >= op[order][:-1])).all():
-        return order
-    return np.lexsort((op, process))
 
 
 def _tell(columns: Mapping[str, Column], guilty: npt.NDArray[np.bool_], what: str) -> Illegal:
