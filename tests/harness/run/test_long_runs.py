@@ -46,13 +46,15 @@ def test_ten_minutes_of_storm_on_five_nodes_lose_nothing_acknowledged(tmp_path, 
 
 def test_an_earlier_plan_is_run_again_on_the_nodes_it_found_then(tmp_path):
     flags = [*SMALL, "--time-limit", "12", "--fault", "kill@leader/at=1/lasts=5,pause@controller/at=6/lasts=4", "--no-check"]
-    with RunProcess(tmp_path, *flags) as first:
-        assert first.end() == 0, first.text
-    with RunProcess(tmp_path, "--again", first.folder.name.rpartition("-")[2], "--same-nodes", "--no-check") as second:
-        assert second.end() == 0, second.text
-    assert first.folder != second.folder
-    assert planned(first.folder, "kind", "start", "end") == planned(second.folder, "kind", "start", "end")
-    assert all("+" in selector or selector.startswith("n") for (selector,) in planned(second.folder, "selector"))
+    with RunProcess(tmp_path, *flags) as run:
+        assert run.end() == 0, run.text
+    first = run.folder
+    with RunProcess(tmp_path, "--again", first.name.rpartition("-")[2], "--same-nodes", "--no-check") as run:
+        assert run.end() == 0, run.text
+    second = run.folder
+    assert first != second
+    assert planned(first, "kind", "start", "end") == planned(second, "kind", "start", "end")
+    assert all("+" in selector or selector.startswith("n") for (selector,) in planned(second, "selector"))
 
 
 def statuses(run: Path, worker: int) -> list[dict]:
