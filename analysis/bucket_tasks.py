@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
@@ -35,6 +38,7 @@ from harness.history.readers import History
 from harness.history.schema import NO_PARTITION
 
 Buckets = tuple[int, ...]
+_Sight = TypeVar("_Sight")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ def committed_in(job: Job, buckets: Buckets) -> Column:
     for bucket in (job.bucket(number) for number in buckets):
         found += [committed.extract(log) for log in _logs(job, bucket, [*families.ALWAYS, *committed.COLUMNS])]
         for spot in bucket.too_large():
-            found += [committed.extract(log) for log in _Pieces(job, bucket, spot).logs("value")]
+            found += _Pieces(job, bucket, spot).each("value", committed.extract)
     return committed.join(found)
 
 
@@ -109,8 +113,8 @@ def _check_in_pieces(job: Job, bucket: Bucket, spot: Spot, rows: int, dumps: dic
     context = job.context.of(*pieces.place, dumps.pop(pieces.place, None))
     looked_at = InPieces(pieces, context, job.names)
     found = tuple(looked_at.findings())
-    beside = [] if job.alone else [_without_gaps(_beside(job, table)) for table in pieces.tables("op")]
-    beside += [] if job.alone else [Seen(states=coverage.late_landings(log)) for log in pieces.logs("value")]
+    beside = [] if job.alone else list(map(partial(_beside_in_pieces, job), pieces.tables("op")))
+    beside += [] if job.alone else [Seen(states=states) for states in pieces.each("value", coverage.late_landings)]
     missing = [name for name in job.names if name in looked_at.unjudged]
     topic, part = pieces.place
     sentence = f"{topic}-{part} has {rows:,} rows, too many for the memory given, so these were not looked for in it: {', '.join(missing)}."
@@ -119,7 +123,7 @@ def _check_in_pieces(job: Job, bucket: Bucket, spot: Spot, rows: int, dumps: dic
 
 
 class _Pieces:
-    """Of one partition, by ranges of values or offsets; `columns` is what each has."""
+    """Of one partition, by ranges of a column; `columns` is what each has. None is held while the next is read."""
 
     def __init__(self, job: Job, bucket: Bucket, spot: Spot) -> None:
         self._job, self._bucket, self._spot = job, bucket, spot
@@ -127,19 +131,23 @@ class _Pieces:
         self.columns = list(dict.fromkeys((*families.ALWAYS, *PIECE_COLUMNS, *job.columns)))
 
     def __call__(self, by: By) -> Iterator[Partition]:
-        for table in self.tables(by):
-            yield from partitions_of(table, self._job.history.names)
+        yield from chain.from_iterable(map(self._partitions, self.tables(by)))
 
     def tables(self, by: By) -> Iterator[pa.Table]:
         for within in ranges(*self._bucket.ranges_of(self._spot, by)):
             yield self._bucket.piece(self._spot, by, within, self.columns)
 
-    def logs(self, by: By) -> Iterator[Log]:
-        return (Log(piece, self._job.context.of(*self.place)) for piece in self(by))
+    def each(self, by: By, see: Callable[[Log], _Sight]) -> Iterator[_Sight]:
+        context = self._job.context.of(*self.place)
+        return map(lambda piece: see(Log(piece, context)), self(by))
+
+    def _partitions(self, table: pa.Table) -> Iterator[Partition]:
+        return partitions_of(table, self._job.history.names)
 
 
-def _without_gaps(seen: Seen) -> Seen:
+def _beside_in_pieces(job: Job, table: pa.Table) -> Seen:
     """A piece has not all sends of a time, so that its partition seems to be without service."""
+    seen = _beside(job, table)
     return replace(seen, measures=replace(seen.measures, gaps=()))
 
 

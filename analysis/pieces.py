@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Literal
 
 import numpy as np
@@ -71,24 +71,35 @@ class InPieces:
     spans: Spans | None = None
 
     def findings(self) -> Iterator[Finding]:
-        """`pieces(column)` reads the partition anew, one piece a range of that column, rising."""
+        """`pieces(column)` reads the partition anew, one piece a range of that column, rising.
+
+        Each is looked at in a function of its own: a loop would hold one piece while it reads the next.
+        """
         runs, overruled = [], [self.context.overruled]
-        for piece in self.pieces("offset"):
+
+        def by_offset(piece: Partition) -> list[Finding]:
             log = Log(piece, self.context)
-            yield from find_in(log, self._of(BY_OFFSET))
             runs.append(runs_in(log.pairs.offset[log.first_at_place]))
             overruled.append(log.overruled())
+            return list(find_in(log, self._of(BY_OFFSET)))
+
+        yield from chain.from_iterable(map(by_offset, self.pieces("offset")))
         told = replace(self.context, overruled=np.concatenate(overruled))
         moved, holes = [], Holes()
         before: Sends | None = None
-        for piece in self.pieces("value"):
+
+        def by_value(piece: Partition) -> list[Finding]:
+            nonlocal before
             log = Log(piece, told)
-            yield from find_in(log, self._of(BY_VALUE))
-            if "reordered" in self.names:
-                found, before = late(log, sends_of(log), before)
-                yield found
             moved.append(moved_in(log))
             holes.look_at(log)
+            found = list(find_in(log, self._of(BY_VALUE)))
+            if "reordered" in self.names:
+                reordered, before = late(log, sends_of(log), before)
+                found.append(reordered)
+            return found
+
+        yield from chain.from_iterable(map(by_value, self.pieces("value")))
         if "lost-write" in self.names:
             yield holes.finding()
         yield from self._in_order(replace(told, places=places_of(runs, moved)))
@@ -97,18 +108,24 @@ class InPieces:
         """By ranges of operations; under Jepsen's rules a poll has the place of its value, which no range of operations shows."""
         judged = () if context.rules == "jepsen" else BY_OP
         self.unjudged |= self._of(BY_OP) - set(judged)
-        compound, last = False, None
-        for piece in self.pieces("op"):
+        compound = False
+        last: Partition | None = None
+
+        def by_op(piece: Partition) -> list[Finding]:
+            nonlocal compound, last
             since = int(piece["op"][0]) if len(piece) else context.since
             log = Log(piece if last is None else follow(last, piece), replace(context, since=since))
-            yield from find_in(log, self._of(judged, OF_DUMPS if last is None else ()))
+            found = list(find_in(log, self._of(judged, OF_DUMPS if last is None else ())))
             last = carried(log)
             compound = compound or Dependencies(log).compound
             self._see_what_is_there(log)
+            return found
+
+        yield from chain.from_iterable(map(by_op, self.pieces("op")))
         if cycles_asked := self._of(cycles.NAMES):
             assert context.places is not None
             line = Line(context.places.moved)
-            if compound or context.rules == "jepsen" or not all(line.agrees_with_time(piece) for piece in self.pieces("offset")):
+            if compound or context.rules == "jepsen" or not all(map(line.agrees_with_time, self.pieces("offset"))):
                 self.unjudged |= cycles_asked
             self.spans = Spans(unsearched=1)
 

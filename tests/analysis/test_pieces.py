@@ -1,3 +1,4 @@
+import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from analysis.dumps import BATCH_COLUMNS, Dumps
 from analysis.families import ALL, find
 from analysis.findings import merge
 from analysis.log import Log
-from analysis.partition import MISSING, Partition
+from analysis.partition import MISSING, Columns, Partition
 from analysis.pieces import BY_OP, IN_PIECES, OF_DUMPS, OF_TRANSACTIONS, By, InPieces, only_range, ranges
 from harness.history.schema import Function, Kind, Phase
 from tests.analysis.hand_made import FAIL, INFO, OK, READ_TO_THE_END, Hand
@@ -70,6 +71,25 @@ def test_pieces_find_what_the_whole_has(seed, count):
     assert looked_at.unjudged == set()
     told = {name: (one.count, one.doubtful, [each.identity for each in one.witnesses]) for name, one in found.items()}
     assert told == {name: (one.count, one.doubtful, [each.identity for each in one.witnesses]) for name, one in expected.items()}
+
+
+def test_no_piece_is_held_while_the_next_is_read():
+    """Else a task would need twice the memory it was given."""
+    passes: list[By] = []
+
+    def watched(by: By) -> Iterator[Partition]:
+        passes.append(by)
+        for piece in reader(messy(1), 5)(by):
+            op = piece["op"].copy()
+            held = weakref.ref(op)
+            columns = Columns(piece.__getitem__, {"op": op})
+            del op
+            yield Partition(piece.topic, piece.part, columns, piece.names)
+            del columns
+            assert held() is None, by
+
+    list(InPieces(watched, READ_TO_THE_END, IN_PIECES).findings())
+    assert set(passes) == {"offset", "value", "op"}
 
 
 def test_the_messy_histories_have_nearly_everything_that_is_looked_for():
