@@ -1,5 +1,6 @@
 """A scenario that is made to fail, from the night that finds it to the smaller plan that still does."""
 
+import os
 import shlex
 import subprocess
 import sys
@@ -16,7 +17,10 @@ DEFECT = ROOT / "tests" / "defects" / "truncates_to_watermark.py"
 
 
 def highwater(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "harness.cli", *words], cwd=ROOT, capture_output=True, text=True, timeout=1200)
+    """As the launcher calls it."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "harness.cli", *words]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=1200)
 
 
 @pytest.mark.long
