@@ -6,7 +6,7 @@ looked at. A client's question about the quorum is passed on to the controller a
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -79,6 +79,13 @@ class Peers:
             stale = self._links.pop(node, None)
             if stale is not None:
                 stale.close()
+
+    def connect(self, nodes: Iterable[int]) -> None:
+        """Ahead of the first message, which would be dropped otherwise."""
+        for node in nodes:
+            link = self._link(node) if node != self._node else None
+            if link is not None:
+                link.connect()
 
     def post(self, to: int, message: RaftMessage) -> None:
         link = self._link(to)

@@ -73,6 +73,7 @@ class QuorumNode:
         self.failure: asyncio.Future[None] = loop.create_future()
 
     def start(self) -> None:
+        self._peers.connect(self.raft.voters)
         self._tasks = [self._loop.create_task(self._run()), self._loop.create_task(self._tick_controller())]
 
     async def hand_over(self) -> None:

@@ -68,6 +68,8 @@ class Raft:
         """At the latest: of what it heard before its start it knows nothing. A leader hears itself."""
         self.silence_s = 0.0
         """Of a leader: when it was elected, none of those who elected it had heard a leader for so long."""
+        self._fresh = True
+        """Since its start it has heard no leader, given no vote and asked for none."""
         self._saved_hard_state = hard_state
         self._leadership: Leadership | None = None
         self._ballot: _Ballot | None = None
@@ -82,8 +84,7 @@ class Raft:
         if self.voters == (node_id,):
             self._campaign(pre=False, now=now)
         elif self.role == "follower":
-            # A pre-vote disturbs nobody, so a node that knows no leader need not wait for long to ask.
-            self._deadline = now + settings.election_timeout_s * random.uniform(0.1, 0.5)
+            self._deadline = self._first_deadline(now)
 
     @property
     def last_index(self) -> int:
@@ -236,7 +237,8 @@ class Raft:
             self.voted_for = self.node_id
         self.role, self.leader_id = "candidate", None
         self._ballot = _Ballot(pre, {self.node_id: now - self._heard_leader_at})
-        self._deadline = self._election_deadline(now)
+        self._fresh = self._fresh and pre
+        self._deadline = self._first_deadline(now) if self._fresh else self._election_deadline(now)
         for voter in self.voters:
             if voter != self.node_id:
                 self._outbox.append(VoteRequest(self.node_id, voter, self.term, self.log.last_index, self.log.last_term, pre))
@@ -273,9 +275,12 @@ class Raft:
             return
         granted = request.term == self.term and self._would_vote(request, now)
         silence_s = now - self._heard_leader_at
+        if granted and request.pre and self._fresh:
+            self._deadline = self._first_deadline(now)  # it lets the other go first: two who campaign at once both lose
         if granted and not request.pre:
             self.voted_for = request.sender
             self._follow(self.term, now)
+            self._fresh = False
             self._deadline = self._election_deadline(now)
         self._outbox.append(VoteReply(self.node_id, request.sender, self.term, granted, request.pre, silence_s))
 
@@ -299,6 +304,11 @@ class Raft:
     def _election_deadline(self, now: float) -> float:
         return now + self.settings.election_timeout_s * self._random.uniform(1.0, 1.5)
 
+    def _first_deadline(self, now: float) -> float:
+        """Of a node that has just started, again and again until something is heard: a pre-vote disturbs nobody, and the first ones
+        get lost while the others are still starting."""
+        return now + self.settings.election_timeout_s * self._random.uniform(0.02, 0.25)
+
     def _ask_for_log(self, now: float) -> None:
         """An observer that hears no leader asks one voter after the other."""
         self.leader_id = None
@@ -315,6 +325,7 @@ class Raft:
         if self.role == "leader" or message.sender not in self.voters:
             return False
         self._follow(self.term, now)
+        self._fresh = False
         self.leader_id, self._heard_leader_at = message.sender, now
         self._deadline = self._election_deadline(now)
         return True

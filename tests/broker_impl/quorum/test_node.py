@@ -5,7 +5,7 @@ import io
 import itertools
 import json
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, cast
 
 from broker_impl.machine import Machine, clock
@@ -38,6 +38,9 @@ class Posts:
     def __init__(self, group: "Group", node: int) -> None:
         self._group = group
         self._node = node
+
+    def connect(self, nodes: Iterable[int]) -> None:
+        return
 
     def post(self, to: int, message: RaftMessage) -> None:
         asyncio.get_running_loop().call_soon(self._deliver, to, message)

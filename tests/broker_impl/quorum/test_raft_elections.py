@@ -100,6 +100,42 @@ def test_a_candidate_that_reaches_nobody_never_raises_its_term():
     assert (raft.role, raft.term) == ("candidate", 0)
 
 
+def test_a_node_that_has_just_started_asks_again_soon_until_somebody_is_there():
+    raft = make(3)
+    for _ in range(20):
+        asked = raft.next_deadline()
+        raft.tick(asked)
+        assert [isinstance(request, VoteRequest) and request.pre for request in work(raft)] == [True, True]
+        assert raft.next_deadline() - asked < SETTINGS.election_timeout_s / 2
+
+
+@pytest.mark.parametrize("heard", [heartbeat(to=3, term=1), ask(1, to=3)], ids=["a leader", "a candidate it voted for"])
+def test_a_node_that_has_heard_somebody_waits_a_whole_time_out(heard):
+    raft = make(3)
+    raft.receive(heard, 0.0)
+    work(raft)
+    for _ in range(3):
+        before = raft.next_deadline()
+        raft.tick(before)
+        assert raft.next_deadline() - before >= SETTINGS.election_timeout_s
+
+
+def test_a_candidate_whose_election_failed_waits_a_whole_time_out():
+    raft = make(1)
+    raft.tick(raft.next_deadline())
+    raft.receive(VoteReply(2, 1, 0, True, True), 0.0)
+    assert raft.term == 1 and raft.next_deadline() >= SETTINGS.election_timeout_s
+    raft.tick(raft.next_deadline())
+    assert raft.next_deadline() >= 2 * SETTINGS.election_timeout_s
+
+
+def test_a_node_that_has_just_started_lets_another_go_first_that_asks_before_it():
+    raft = make(3)
+    about_to_ask = raft.next_deadline()
+    assert answers(raft, ask(1, to=3, term=0, pre=True), now=about_to_ask) == [True]
+    assert raft.next_deadline() >= about_to_ask + SETTINGS.election_timeout_s * 0.02
+
+
 def test_a_pre_vote_is_refused_while_a_leader_is_heard_and_given_when_it_falls_silent():
     raft = make(2)
     raft.receive(heartbeat(), 0.0)
