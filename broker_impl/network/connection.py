@@ -75,6 +75,7 @@ class Connection(asyncio.BufferedProtocol):
         self._reserved = 0
         self._owed: deque[Exchange] = deque()
         self._serving = False
+        self._settling = False
         self._paused = False
         self.closed = False
         self.last_active = 0.0
@@ -137,11 +138,11 @@ class Connection(asyncio.BufferedProtocol):
         return self._reserved > 0 and self._start < self._end and not self._paused
 
     def settle(self) -> None:
-        """Sends every answer whose turn has come. Waits while frames are being served: they leave together."""
-        if self._serving or self.closed:
-            return
-        self._send_answers()
-        self._maybe_read_on()
+        """Soon every answer whose turn has come is sent: a high watermark that moves ends many requests at once, and their answers
+        leave in one write, after whoever moved it was served."""
+        if not self._serving and not self._settling:
+            self._settling = True
+            self._server.soon(self._settle)
 
     def abort(self, why: str) -> None:
         if self.closed:
@@ -169,6 +170,12 @@ class Connection(asyncio.BufferedProtocol):
             self._reserved = 0
 
     # --- inside
+
+    def _settle(self) -> None:
+        self._settling = False
+        if not self.closed:
+            self._send_answers()
+            self._maybe_read_on()
 
     def _serve_frames(self) -> None:
         self._serving = True
@@ -199,7 +206,8 @@ class Connection(asyncio.BufferedProtocol):
                 self.shrink()
         elif self._end == len(self._view) and self._start:
             self._compact()
-        self.settle()
+        self._send_answers()
+        self._maybe_read_on()
 
     def _serve_frame(self, frame: memoryview) -> None:
         exchange = Exchange(self)

@@ -427,6 +427,36 @@ def test_who_has_more_to_send_is_read_from_again_only_in_the_next_turn_of_the_lo
     run(scenario)
 
 
+def test_answers_that_are_ready_in_one_turn_of_the_loop_leave_in_one_write() -> None:
+    class Transport(asyncio.Transport):
+        def __init__(self) -> None:
+            super().__init__()
+            self.written: list[bytes] = []
+
+        def write(self, data: Any) -> None:
+            self.written.append(bytes(data))
+
+        def get_write_buffer_size(self) -> int:
+            return 0
+
+        def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+            return
+
+    async def scenario() -> None:
+        transport, recorder = Transport(), Recorder()
+        connection = Connection(Server(asyncio.get_running_loop(), LIMITS, recorder.serve, Journal(1, io.StringIO())))
+        connection.connection_made(transport)
+        requests = frame(b"first---") + frame(b"second--") + frame(b"third---")
+        connection.get_buffer(-1)[: len(requests)] = requests
+        connection.buffer_updated(len(requests))
+        recorder.answer_all()
+        assert transport.written == []
+        await asyncio.sleep(0)
+        assert transport.written == [requests]
+
+    run(scenario)
+
+
 def test_a_request_is_told_when_its_client_is_gone() -> None:
     async def scenario() -> None:
         recorder, lost = Recorder(), asyncio.Event()
