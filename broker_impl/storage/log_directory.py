@@ -167,6 +167,7 @@ class LogDirectory:
         self._disk.make_dirs(self.path)
         for folder in made:
             self._disk.sync_dir(folder.rpartition("/")[0] or ("/" if folder.startswith("/") else "."))
+        self._disk.spread(self.path)
 
     def _take_marker(self) -> None:
         """A marker that cannot be read is none."""

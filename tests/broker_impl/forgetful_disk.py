@@ -234,6 +234,9 @@ class ForgetfulDisk:
             del self._names[name]
         self._note(posixpath.dirname(path))
 
+    def spread(self, path: str) -> None:
+        self._require_dir(path)
+
     def sync_dir(self, path: str) -> None:
         self._require_dir(path)
         self.check_sync()

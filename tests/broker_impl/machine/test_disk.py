@@ -1,6 +1,9 @@
 """What the rest of the broker relies on when it touches files."""
 
+import errno
 import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -105,3 +108,18 @@ def test_trees_and_single_files_are_removed(tmp_path: Path) -> None:
     disk.remove_tree(f"{tmp_path}/a")
     disk.remove_tree(f"{tmp_path}/g")
     assert disk.list(str(tmp_path)) == []
+
+
+def test_folders_of_a_spread_one_lie_apart_where_the_file_system_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`lsattr` shows a T where the file system has such a thing."""
+    disk = RealDisk()
+    disk.spread(str(tmp_path))
+    if shutil.which("lsattr"):
+        shown = subprocess.run(["lsattr", "-d", str(tmp_path)], capture_output=True, text=True)
+        assert shown.returncode or "T" in shown.stdout.split()[0]
+
+    def refuse(*_arguments: object) -> None:
+        raise OSError(errno.ENOTTY, "Inappropriate ioctl for device")
+
+    monkeypatch.setattr("fcntl.ioctl", refuse)
+    disk.spread(str(tmp_path))

@@ -65,6 +65,9 @@ class PowerLossDisk:
     def map(self, path: str, size: int) -> NoReturn:
         self._missing()
 
+    def spread(self, path: str) -> NoReturn:
+        self._missing()
+
     def rename(self, old: str, new: str) -> None:
         self._missing()
 
