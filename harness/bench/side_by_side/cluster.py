@@ -28,6 +28,8 @@ from harness.systems.deployed_system import PORT
 from harness.systems.highwater_system import HTTP_PORT
 from harness.systems.system import Leadership
 
+_SETTINGS = {"log.segment.delete.delay.ms": 100}
+"""The defaults but for one: a deleted topic is gone before the next is measured. Kafka asks its brokers for this, not the topic."""
 _SYNCS = "syncs"
 _PATIENCE_S = 180.0
 _CLIENT_PATIENCE_S = 600.0
@@ -56,7 +58,7 @@ class BenchCluster:
         try:
             self.system = contender.create(self.nodes)
             self.system.install()
-            self.system.configure({})
+            self.system.configure(_SETTINGS)
             self.system.watch_with({node.name: self._preloaded(node.folder) for node in self.nodes.nodes})
         except BaseException:
             self.nodes.close()

@@ -67,12 +67,13 @@ class Measuring:
             reading = self._read_back(target, case, outcome)
             return _load_round(slot, case, outcome, self._counted, used, reading, disturbed, repeated)
 
-    def warm_up(self, case: Case) -> float:
-        """Messages a second."""
+    def warm_up(self, case: Case, *, whole: bool) -> float:
+        """Messages a second. `whole`: under a load like those that are measured, instead of a short one."""
         with self._topic(case) as target:
-            method = self._method.model_copy(update={"load_seconds": _WARM_UP_SECONDS, "least_segments": 0})
-            full = _full_load(case, method)
-            outcome = self._produce(target, replace(full, count=max(int(full.count * _WARM_UP_SHARE), 1)))
+            load = _full_load(case, self._method)
+            if not whole:
+                load = replace(load, seconds=_WARM_UP_SECONDS, least=0, count=max(int(load.count * _WARM_UP_SHARE), 1))
+            outcome = self._produce(target, load)
             self._read_back(target, case, outcome)
             return outcome.messages / outcome.replicated_seconds
 

@@ -95,13 +95,13 @@ class Session:
         self._measuring.append(Measuring(cluster, self._suite.method))
 
     def _warm_up(self, number: int) -> None:
-        method = self._suite.method
-        usual = method.warm_up_jit if self._contenders[number].compiles_itself else method.warm_up
+        method, jit = self._suite.method, self._contenders[number].compiles_itself
+        usual = method.warm_up_jit if jit else method.warm_up
         limit = self._warm_up_s if self._warm_up_s is not None else usual
         began, loads, cases = time.monotonic(), list[tuple[int, float]](), self._measured_by("throughput")
-        while not (warm := is_warm(loads)) and time.monotonic() - began < limit:
+        while not (warm := is_warm(loads, compiles_itself=jit)) and time.monotonic() - began < limit:
             case = cases[len(loads) % len(cases)]
-            loads.append((case, self._steadily(partial(self._measuring[number].warm_up, self._cases[case]))))
+            loads.append((case, self._steadily(partial(self._measuring[number].warm_up, self._cases[case], whole=jit))))
         taken = time.monotonic() - began
         self.measured.warm_ups.append(WarmUp(number, taken, warm, tuple(loads)))
         self._say(f"{self._contenders[number].name}: {'warm' if warm else 'warm-up cut short'} after {taken:.0f} s, {len(loads)} loads")

@@ -52,7 +52,6 @@ def topic_settings(case: Case) -> dict[str, str]:
         "min.insync.replicas": str(case.min_insync),
         "segment.bytes": str(case.segment_bytes),
         "flush.messages": str(case.flush_messages or _NEVER),
-        "file.delete.delay.ms": "0",
     }
 
 

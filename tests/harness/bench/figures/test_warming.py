@@ -12,6 +12,11 @@ def test_a_level_rate_is_warm_after_enough_loads_and_not_before():
     assert is_warm(one_case([100] * 6))
 
 
+def test_a_system_that_compiles_itself_must_do_many_loads_before_it_counts_as_warm():
+    assert not is_warm(one_case([100] * 39), compiles_itself=True)
+    assert is_warm(one_case([100] * 40), compiles_itself=True)
+
+
 def test_a_rate_that_climbs_by_little_in_each_load_is_not_warm():
     assert not is_warm(one_case(range(100, 200)))
 
