@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import secrets
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,10 +21,11 @@ from harness.errors import CANNOT_TELL, DONE, UserMistake
 
 if TYPE_CHECKING:
     from nemesis.catalogue import FaultSpec
-    from nemesis.nemesis import Struck
+    from nemesis.nemesis import Nemesis, Struck
     from nemesis.schedule import PlannedFault
 
 DEFAULT_SECONDS = 10.0
+_LOOK_S = 0.1
 
 
 def main(argv: Sequence[str]) -> int:
@@ -36,11 +38,15 @@ def main(argv: Sequence[str]) -> int:
     planned = _planned(_spec(arguments), seed, len(cluster.nodes.nodes))
     print(f"{planned.kind} {planned.variant}".rstrip() + f" on {planned.selector} for {arguments.seconds:g} s; Ctrl-C heals", flush=True)
     nemesis = Nemesis(cluster.nodes, cluster.system, seed)
+    over = threading.Event()
+    threading.Thread(target=_tell_effect, args=(nemesis, over), daemon=True).start()
     with terminations_as_interrupts():
         try:
             [row] = nemesis.run([planned], time.monotonic())
         except KeyboardInterrupt:
             [row] = nemesis.rows()
+        finally:
+            over.set()
     _tell(row)
     return DONE if row.state == PROVEN else CANNOT_TELL
 
@@ -67,6 +73,16 @@ def _planned(spec: FaultSpec, seed: int, nodes: int) -> PlannedFault:
     if mistakes:
         raise UserMistake("; ".join(mistake.text for mistake in mistakes) + "; `./highwater faults` tells more")
     return make_schedule([spec], seed, spec.lasts or DEFAULT_SECONDS, nodes=nodes)[0]
+
+
+def _tell_effect(nemesis: Nemesis, over: threading.Event) -> None:
+    """As soon as it was looked for: who strikes by hand wants to know from when on it holds."""
+    while not over.wait(_LOOK_S):
+        for row in nemesis.rows():
+            if row.proof is not None:
+                seen = "in effect" if json.loads(row.proof)["ok"] else "no effect was seen"
+                print(f"{', '.join(row.targets) or 'nobody'}: {seen}", flush=True)
+                return
 
 
 def _tell(row: Struck) -> None:

@@ -14,7 +14,7 @@ from harness.cli.main import main
 from harness.nodes.docker_nodes import RUN_LABEL, connect_engine
 from tests.harness.cli.test_cluster import heed_ctrl_c
 from tests.harness.nodes.kinds import missing
-from tests.harness.run.running import ROOT, eventually, processes_in
+from tests.harness.run.running import ROOT, processes_in
 
 CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], 9092), timeout=30); print('reached')"
 
@@ -45,7 +45,8 @@ def test_a_command_beside_the_brokers_reaches_them_and_its_exit_code_is_ours(dat
 def test_a_fault_strikes_by_hand_is_seen_by_others_and_healed_by_ctrl_c(data):
     strike = [sys.executable, "-m", "harness.cli", "fault", "pause", "--target", "n2", "--for", "3600", "--data", str(data)]
     with subprocess.Popen(strike, cwd=ROOT, stdout=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c) as striking:  # noqa: PLW1509
-        eventually(lambda: states(data, "n2") == ["T"])
+        assert striking.stdout and next(line for line in striking.stdout if ":" in line and "Ctrl-C" not in line) == "n2: in effect\n"
+        assert states(data, "n2") == ["T"]
         striking.send_signal(signal.SIGINT)
         told, _ = striking.communicate(timeout=60)
     assert striking.returncode == 0 and "struck n2: proven" in told
