@@ -2,10 +2,14 @@
 
 Style, types and the table of who may import whom come first, because they are quick; then the tests. All are run even if one fails, so that
 one call tells everything. Given paths or an expression, only those tests are run.
+
+Most tests of real clusters wait more than they compute, so whole files of them are run side by side. Soaks and campaigns are not: they
+set a pace, and so does whoever runs a few tests to see what they do.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -21,6 +25,7 @@ CHECKS = {
     "import-linter": [sys.executable, "-c", "from importlinter.cli import lint_imports_command as lint; lint()"],
 }
 PYTEST = [sys.executable, "-m", "pytest"]
+MOST_SIDE_BY_SIDE = 4
 NO_TESTS_FOUND = (4, 5)  # pytest's: a path that is not there, an expression that nothing fits
 
 USAGE = """usage: ./highwater test [--long] [PATH ...] [-k EXPRESSION] [pytest's own options]
@@ -36,12 +41,19 @@ def main(argv: Sequence[str]) -> int:
         return DONE
     chosen = [_from_here(argument) for argument in argv if argument != "--long"]
     failed = [] if chosen else [name for name, command in CHECKS.items() if not _passes(name, command)]
-    code = _run("pytest", [*PYTEST, *(_everything() if "--long" in argv else []), *chosen])
+    how = _everything() if "--long" in argv else [] if chosen else _side_by_side()
+    code = _run("pytest", [*PYTEST, *how, *chosen])
     if chosen and code in NO_TESTS_FOUND:
         raise UserMistake("pytest found no test by these arguments")
     if failed:
         print(f"failed before the tests: {', '.join(failed)}")
     return FAILED if failed or code != 0 else DONE
+
+
+def _side_by_side() -> list[str]:
+    """In the order of the files, of which the longest do not come last."""
+    processes = min(os.cpu_count() or 1, MOST_SIDE_BY_SIDE)
+    return ["--numprocesses", str(processes), "--dist", "loadfile", "--no-loadscope-reorder"]
 
 
 def _everything() -> list[str]:

@@ -6,6 +6,7 @@ registry, or, where none can be reached, made of Debian's packages (docker/make-
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -37,10 +38,14 @@ def has_image(client: docker.DockerClient) -> bool:
 
 
 def ensure_image(client: docker.DockerClient) -> str:
-    """Its name, after it was built if it had to be. The newest is `highwater-node`, too, for people (docker/compose.yaml)."""
+    """Its name, after it was built if it had to be. The newest is `highwater-node`, too, for people (docker/compose.yaml).
+
+    Who comes while another builds it waits for that."""
     name = image_name()
-    if not has_image(client):
-        _build(client, name, find_base(client) or _make_base())
+    with open(Path(tempfile.gettempdir(), f"highwater-image-{os.getuid()}.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not has_image(client):
+            _build(client, name, find_base(client) or _make_base())
     return name
 
 

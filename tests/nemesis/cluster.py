@@ -32,13 +32,17 @@ import sys, time
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 servers, topic = {"bootstrap.servers": sys.argv[1]}, sys.argv[2]
-admin, patience = AdminClient(servers), time.monotonic() + 50
+admin, patience, in_doubt = AdminClient(servers), time.monotonic() + 50, False
 while True:
     try:
         admin.create_topics([NewTopic(topic, 2, int(sys.argv[4]))], operation_timeout=50)[topic].result()
         break
     except KafkaException as refusal:
-        if refusal.args[0].code() != KafkaError.INVALID_REPLICATION_FACTOR or time.monotonic() > patience:
+        code = refusal.args[0].code()
+        if code == KafkaError.TOPIC_ALREADY_EXISTS and in_doubt:
+            break
+        in_doubt = in_doubt or code == KafkaError.REQUEST_TIMED_OUT
+        if code not in (KafkaError.INVALID_REPLICATION_FACTOR, KafkaError.REQUEST_TIMED_OUT) or time.monotonic() > patience:
             raise
         time.sleep(0.1)
 producer = Producer(servers | {"acks": "all"})
@@ -60,7 +64,7 @@ def cluster(folder: Path, *, clock_faults: bool = False) -> Iterator[tuple[Nodes
 
 def fill(nodes: Nodes, system: System, topic: str, messages: int = 100, *, replicas: int = 3) -> None:
     """A topic of two partitions with these messages, all acknowledged. A broker that was away is not counted before it was heard again,
-    so it is asked for until there are as many as replicas."""
+    so it is asked for until there are as many as replicas; and a controller that is deposed meanwhile leaves it open whether it made it."""
     nodes.client.run([sys.executable, "-c", _FILL, system.bootstrap, topic, str(messages), str(replicas)]).require("filling a topic")
 
 

@@ -43,6 +43,15 @@ def test_paths_and_expressions_run_only_those_tests(ran, monkeypatch):
     assert ran["pytest"][-4:] == [f"{__file__}::test_x", "-k", "some words", "-x"]
 
 
+def test_only_the_whole_of_the_short_tests_is_run_side_by_side(ran):
+    side_by_side = "--numprocesses"
+    assert command.main([]) == 0
+    assert side_by_side in ran["pytest"]
+    for arguments in (["--long"], ["-k", "words"], [str(Path(__file__))]):
+        assert command.main(arguments) == 0
+        assert side_by_side not in ran["pytest"]
+
+
 def test_long_lifts_the_choice_of_short_tests(ran):
     assert command.main(["--long"]) == 0
     assert ran["pytest"][ran["pytest"].index("-m", 2) :][:2] == ["-m", ""]
