@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, TypeVar
@@ -261,9 +262,23 @@ class _Saved(msgspec.Struct, frozen=True):
 
 
 def _start_keeper(folder: Path, addresses: dict[str, str], *, detached: bool) -> subprocess.Popen[bytes]:
+    """Started by a thread: Ctrl-C interrupts the main one alone, and one that came in the midst of it would leave a keeper nobody knows."""
     plan = Plan(str(folder), addresses, 0 if detached else os.getpid())
+    started: list[subprocess.Popen[bytes]] = []
+    try:
+        with ThreadPoolExecutor(1) as starting:
+            starting.submit(lambda: started.append(_spawn(plan, folder, detached=detached))).result()
+        _await_ready(started[0], folder)
+        return started[0]
+    except BaseException:
+        for starter in started:
+            _give_up(starter)
+        raise
+
+
+def _spawn(plan: Plan, folder: Path, *, detached: bool) -> subprocess.Popen[bytes]:
     with open(folder / "keeper.log", "ab") as log:
-        starter = subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-m", "harness.nodes.keeper", msgspec.json.encode(plan).decode()],
             stdin=subprocess.DEVNULL if detached else subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -271,31 +286,37 @@ def _start_keeper(folder: Path, addresses: dict[str, str], *, detached: bool) ->
             cwd=_ROOT,
             start_new_session=True,
         )
-    try:
-        assert starter.stdout is not None
-        in_time = select.select([starter.stdout], [], [], _PATIENCE)[0]
-        words = starter.stdout.readline().decode().strip() if in_time else f"no answer after {_PATIENCE:.0f} s"
-        starter.stdout.close()
-        if words != READY:
-            raise EnvironmentFault(explain(words or "the keeper ended without a word", folder / "keeper.log"))
-        return starter
-    except BaseException:
-        _give_up(starter)
-        raise
+
+
+def _await_ready(starter: subprocess.Popen[bytes], folder: Path) -> None:
+    assert starter.stdout is not None
+    in_time = select.select([starter.stdout], [], [], _PATIENCE)[0]
+    words = starter.stdout.readline().decode().strip() if in_time else f"no answer after {_PATIENCE:.0f} s"
+    starter.stdout.close()
+    if words != READY:
+        raise EnvironmentFault(explain(words or "the keeper ended without a word", folder / "keeper.log"))
 
 
 def _give_up(starter: subprocess.Popen[bytes]) -> None:
+    """A keeper that was still starting. One that hears us ends inside out, so that nothing is left when it is gone: of one that is
+    killed, the inner process follows a moment later."""
     if starter.stdin is not None:
         starter.stdin.close()
-    starter.kill()
-    starter.wait()
+        _wait_for_end(starter)
+    else:
+        _kill(starter)
 
 
 def _wait_for_end(starter: subprocess.Popen[bytes]) -> None:
     try:
         starter.wait(_PATIENCE)
     except subprocess.TimeoutExpired:
-        _give_up(starter)
+        _kill(starter)
+
+
+def _kill(starter: subprocess.Popen[bytes]) -> None:
+    starter.kill()
+    starter.wait()
 
 
 def _expect(answer: Answer, kind: type[_AnyAnswer]) -> _AnyAnswer:

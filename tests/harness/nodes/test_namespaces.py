@@ -38,6 +38,27 @@ print(nodes.nodes[0].run(["readlink", "/proc/self/ns/net"]).out.decode().strip()
 sys.stdin.read()
 """
 
+# Ctrl-C comes while nodes are being made.
+INTERRUPTED = """
+import os, select, signal, subprocess, sys
+from pathlib import Path
+from harness.nodes import namespaces
+
+class Popen(subprocess.Popen):
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        if sys.argv[1] == "as it begins to serve":
+            select.select([self.stdout], [], [])
+        os.kill(os.getpid(), signal.SIGINT)
+
+namespaces.subprocess.Popen = Popen
+try:
+    namespaces.NamespaceNodes.create(2, "interrupted", Path(os.environ["FOLDER"]))
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+sys.stdin.read()
+"""
+
 
 @pytest.fixture
 def token() -> str:
@@ -58,6 +79,17 @@ def test_closing_leaves_no_process_no_namespace_and_no_mount(namespaces_folder, 
     assert mounts_but_docker_s() == mounts
     assert not (namespaces_folder / "keeper.socket").exists()
     nodes.close()
+
+
+@pytest.mark.parametrize("moment", ["as it is started", "as it begins to serve"])
+def test_an_interruption_while_the_keeper_starts_leaves_nothing(namespaces_folder, moment):
+    settings = {**os.environ, "FOLDER": str(namespaces_folder)}
+    interrupted = subprocess.Popen([sys.executable, "-c", INTERRUPTED, moment], cwd=ROOT, env=settings, stdin=-1, stdout=-1, text=True)
+    assert interrupted.stdout is not None
+    assert interrupted.stdout.readline() == "interrupted\n"
+    assert processes_with(str(namespaces_folder)) == []
+    assert not (namespaces_folder / "keeper.socket").exists()
+    interrupted.communicate()
 
 
 @pytest.mark.parametrize("how", ["alone", "fork"])
