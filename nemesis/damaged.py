@@ -1,4 +1,7 @@
-"""A broker that is killed, finds its files damaged when it is started again, and has to cope."""
+"""A broker that is killed, finds its files damaged when it is started again, and has to cope.
+
+Not every broker has something to damage at every time: then the strike waits for it, as others wait for a role.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,23 @@ from abc import abstractmethod
 from nemesis.away import Away
 from nemesis.damage import Files, differences, inspect
 from nemesis.fault import Evidence, Strike
+from nemesis.targets import NoTarget
 
 
 class Damaged(Away):
     """Invariant: files are touched only after their broker was seen to have ended."""
 
+    whole: str
+    """What is said of logs in which there is nothing to damage."""
+
     def __init__(self, strike: Strike) -> None:
         super().__init__(strike)
         self._before: dict[str, Files] = {}
+        if whole := [node for node in self.targets if not self.can_damage(node, self.world.system.data_path(node))]:
+            raise NoTarget(f"the logs of {', '.join(whole)} {self.whole}")
+
+    @abstractmethod
+    def can_damage(self, node: str, data: str) -> bool: ...
 
     @abstractmethod
     def damage(self, node: str, data: str) -> None: ...
