@@ -84,17 +84,21 @@ _WORDS: dict[str, Callable[[Case], str]] = {
     "acks": lambda case: f"acks={case.acks}",
     "record_bytes": lambda case: bytes_in_words(case.record_bytes),
     "batch_messages": lambda case: "single messages" if case.batch_messages == 1 else "",
-    "replicas": lambda case: "1 replica" if case.replicas == 1 else f"{case.replicas} replicas",
+    "replicas": lambda case: _so_many(case.replicas, "replica"),
     "min_insync": lambda case: f"min ISR {case.min_insync}",
     "flush_messages": lambda case: f"flush every {case.flush_messages}" if case.flush_messages else "",
     "idempotence": lambda case: "idempotent" if case.idempotence else "",
     "batch_bytes": lambda case: f"batches to {bytes_in_words(case.batch_bytes)}",
     "linger_ms": lambda case: "" if case.linger_ms == _USUAL_LINGER_MS or case.batch_messages == 1 else f"linger {case.linger_ms:g} ms",
     "compression": lambda case: "" if case.compression == "none" else case.compression,
-    "partitions": lambda case: f"{case.partitions:,} partitions",
-    "producers": lambda case: f"{case.producers} producers",
-    "consumers": lambda case: f"{case.consumers} consumers",
+    "partitions": lambda case: _so_many(case.partitions, "partition"),
+    "producers": lambda case: _so_many(case.producers, "producer"),
+    "consumers": lambda case: _so_many(case.consumers, "consumer"),
 }
+
+
+def _so_many(count: int, things: str) -> str:
+    return f"{count:,} {things}" if count == 1 else f"{count:,} {things}s"
 
 
 def _text(value: object) -> str:

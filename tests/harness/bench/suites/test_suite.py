@@ -75,6 +75,7 @@ def test_names_say_what_tells_cases_apart_and_nothing_else():
     ]
     assert names_of([Case(record_bytes=100), Case(record_bytes=1024)]) == ["100 B", "1 KiB"]
     assert names_of([Case()]) == ["acks=all"]
+    assert names_of([Case(partitions=1), Case(partitions=1000)]) == ["1 partition", "1,000 partitions"]
 
 
 def test_a_case_is_named_by_its_load_and_not_by_what_is_measured():
