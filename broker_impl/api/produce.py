@@ -2,7 +2,8 @@
 
 Hot path (`bench micro`): for a partition this is one dictionary look-up, one header, one checksum and one write. With
 acks=all the request is parked until the high watermark has passed its last record; with acks=1 it is answered at once,
-unless the topic counts only what is flushed. What follows a refused batch of the same producer is refused, too.
+unless the topic counts only what is flushed. What follows a refused batch of the same producer is refused, too, and what
+overtook one that the leader before refused is asked to come again.
 """
 
 from broker_impl.api.services import Services, tell_fenced
@@ -13,7 +14,8 @@ from broker_impl.protocol.frames import RequestHeader, frame_response
 from broker_impl.protocol.produce import ProducedPartition, ProduceRequest, encode_produce_response, parse_produce
 from broker_impl.replication.partition import ACKS_ALL, Role
 from broker_impl.replication.replica import Replica
-from broker_impl.storage.batch import HEADER_SIZE, parse_header
+from broker_impl.storage.batch import HEADER_SIZE, BatchHeader, parse_header
+from broker_impl.transactions.handovers import Handovers
 from broker_impl.transactions.refusals import Refusals
 
 Topics = list[tuple[str, list[ProducedPartition]]]
@@ -25,6 +27,7 @@ class ProduceApi:
         self._replicas = services.replicas
         self._wall_ms = services.machine.wall_ms
         self._refusals = Refusals()
+        self._handovers = Handovers()
         self.bytes_in = 0
         self.messages_in = 0
         self.requests = 0
@@ -76,7 +79,12 @@ class ProduceApi:
             raise BrokerError(ErrorCode.INVALID_RECORD, "a produce without records")
         if self._refusals:
             self._keep_in_line(replica, records, acks, now)
-        appended, watermark_moved = replica.append(records, acks, wall_ms, now)
+        try:
+            appended, watermark_moved = replica.append(records, acks, wall_ms, now)
+        except BrokerError as problem:
+            if problem.code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
+                self._await_handover(replica, parse_header(records), now)
+            raise
         if appended.duplicate:
             self.duplicates += 1
             self._services.machine.journal.info("duplicate-batch", topic=name, part=index, offset=appended.base_offset)
@@ -104,6 +112,15 @@ class ProduceApi:
         reason = self._refusals.reason(replica.topic, replica.index, header, replica.log.expected_sequence(header), now)
         if reason is not None:
             raise BrokerError(reason, f"sequence {header.base_sequence} follows one that was refused and has not come again")
+
+    def _await_handover(self, replica: Replica, header: BatchHeader, now: float) -> None:
+        """It may have overtaken what the leader before refused."""
+        state = replica.state
+        if replica.log.skips_to(header, state.epoch_start) and self._handovers.may_be_on_its_way(
+            replica.topic, replica.index, state.leader_epoch, header, now
+        ):
+            self._services.machine.journal.info("batch-overtook", topic=replica.topic, part=replica.index, producer=header.producer_id)
+            raise BrokerError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"what comes before sequence {header.base_sequence} has not come yet")
 
     def _refusal(self, name: str, index: int, records: memoryview | None, problem: BrokerError, now: float) -> ProducedPartition:
         if records is not None and len(records) >= HEADER_SIZE:

@@ -26,7 +26,7 @@ from broker_impl.storage.rolling import must_roll
 from broker_impl.storage.segment import MAX_RELATIVE_OFFSET, IndexLimits, Segment
 from broker_impl.storage.time_lookup import TimeAndOffset, first_at_or_after, latest
 from broker_impl.storage.validation import LogConfig, validate
-from broker_impl.transactions.producers import Duplicate, ProducerStates
+from broker_impl.transactions.producers import Duplicate, ProducerStates, distance
 
 __all__ = ["Appended", "CorruptBatch", "Log", "LogConfig", "LogSlice"]
 
@@ -110,6 +110,13 @@ class Log:
         """With which its producer has to go on here; None where any will do."""
         with self._reading():
             return self.producers.expected(header)
+
+    def skips_to(self, header: BatchHeader, since: int) -> bool:
+        """Whether this would be its producer's first batch from this offset on, and leave a gap before it."""
+        with self._reading():
+            expected = self.producers.expected(header)
+            gap = expected is not None and distance(expected, header.base_sequence) > 0
+            return gap and not self.producers.has_written_since(header.producer_id, since)
 
     def append_as_follower(self, batches: memoryview) -> Appended | None:
         """Many batches as the leader numbered them; raises CorruptBatch where the first cannot be taken."""

@@ -108,6 +108,11 @@ class ProducerStates:
             return producer.next_sequence
         return 0 if header.producer_epoch > producer.epoch else header.base_sequence
 
+    def has_written_since(self, producer_id: int, offset: int) -> bool:
+        """Whether a batch of this producer lies at or behind this offset."""
+        producer = self._producers.get(producer_id)
+        return producer is not None and bool(producer.batches) and producer.batches[-1].base_offset >= offset
+
     def update(self, header: BatchHeader, base_offset: int) -> None:
         """The batch is in the log at this offset. No questions asked: followers and recovery take what the leader took."""
         producer = self._producers.get(header.producer_id)

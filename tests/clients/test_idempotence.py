@@ -152,6 +152,49 @@ def test_all_five_are_known_to_the_next_leader(running: Running) -> None:
     running.wait_in_sync(topic)
 
 
+@THREE_NODES
+def test_a_batch_that_overtook_another_on_its_way_to_the_next_leader_is_asked_to_come_again(running: Running) -> None:
+    """The old leader refused the first and the client has not brought it here yet. The same gap later is lost agreement."""
+    topic = running.new_topic(replicas=running.nodes)
+    with running.wire_to_leader(topic) as wire:
+        producer = wire.new_producer()
+        assert wire.produce(topic, batch_of(b"0", producer=producer, sequence=0)).base_offset == 0
+    first = running.leader(topic)
+    running.stop(first)
+    wait_until(lambda: running.leader(topic) not in (-1, first), "another leader")
+    running.wait_for_leader(topic)
+    with running.wire_to_leader(topic) as wire:
+        assert wire.produce(topic, batch_of(b"2", producer=producer, sequence=2)).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        assert wire.produce(topic, batch_of(b"1", producer=producer, sequence=1)).base_offset == 1
+        assert wire.produce(topic, batch_of(b"3", producer=producer, sequence=3)).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        assert wire.produce(topic, batch_of(b"2", producer=producer, sequence=2)).base_offset == 2
+        assert wire.produce(topic, batch_of(b"3", producer=producer, sequence=3)).base_offset == 3
+        assert wire.produce(topic, batch_of(b"9", producer=producer, sequence=9)).error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        assert values_of(wire.fetch(topic, 0)) == [b"0", b"1", b"2", b"3"]
+    running.start(first)
+    running.wait_in_sync(topic)
+
+
+@THREE_NODES
+def test_a_gap_that_nobody_closes_under_a_new_leader_is_out_of_order_in_the_end(running: Running) -> None:
+    topic = running.new_topic(replicas=running.nodes)
+    with running.wire_to_leader(topic) as wire:
+        producer = wire.new_producer()
+        wire.produce(topic, batch_of(b"0", producer=producer, sequence=0))
+    first = running.leader(topic)
+    running.stop(first)
+    wait_until(lambda: running.leader(topic) not in (-1, first), "another leader")
+    running.wait_for_leader(topic)
+    with running.wire_to_leader(topic) as wire:
+        overtaking = batch_of(b"2", producer=producer, sequence=2)
+        wait_until(
+            lambda: wire.produce(topic, overtaking).error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, "the leader to give up on it"
+        )
+        assert values_of(wire.fetch(topic, 0)) == [b"0"]
+    running.start(first)
+    running.wait_in_sync(topic)
+
+
 def _produce_five(wire: WireClient, topic: str, producer: tuple[int, int]) -> list[int]:
     return [_again(wire, topic, producer, index) for index in FIVE]
 

@@ -45,6 +45,13 @@ def test_what_is_expected_of_a_producer_is_its_next_sequence_or_the_first_of_a_n
     assert states.expected(header(producer=2, sequence=9)) is None
 
 
+def test_what_a_producer_wrote_last_tells_since_when_it_has_not_written() -> None:
+    states = filled((10, header(count=3)), (20, header(sequence=3, count=2)))
+    assert states.has_written_since(1, 20)
+    assert not states.has_written_since(1, 21)
+    assert not states.has_written_since(2, 0)
+
+
 @pytest.mark.parametrize(("one", "other", "far"), [(5, 5, 0), (5, 8, 3), (8, 5, -3), (LAST, 0, 1), (0, LAST, -1), (LAST - 1, 2, 4)])
 def test_sequences_are_compared_around_the_circle(one: int, other: int, far: int) -> None:
     assert distance(one, other) == far
