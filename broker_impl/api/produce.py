@@ -77,7 +77,7 @@ class ProduceApi:
         replica = replicas.find_leader(name, index)
         if records is None or not records:
             raise BrokerError(ErrorCode.INVALID_RECORD, "a produce without records")
-        if self._refusals:
+        if self._refusals.any:
             self._keep_in_line(replica, records, acks, now)
         try:
             appended, watermark_moved = replica.append(records, acks, wall_ms, now)
@@ -130,7 +130,11 @@ class ProduceApi:
         return ProducedPartition(index, problem.code, error_message=problem.message or None, current_leader=hint)
 
     def _response(self, header: RequestHeader, topics: Topics) -> list[bytes]:
-        hinted = {result.current_leader[0] for _name, results in topics for result in results if result.current_leader is not None}
+        hinted = set()
+        for _name, results in topics:
+            for result in results:
+                if result.current_leader is not None:
+                    hinted.add(result.current_leader[0])
         endpoints = self._services.endpoints(hinted) if hinted else ()
         body = encode_produce_response(header.api_version, topics, 0, endpoints)
         return [frame_response(header.api_key, header.api_version, header.correlation_id, body)]

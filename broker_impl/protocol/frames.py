@@ -16,6 +16,7 @@ from broker_impl.protocol.wire import MalformedRequest, Part, skip_tags, string
 
 _REQUEST = struct.Struct(">hhih")
 _RESPONSE = struct.Struct(">ii")
+_RESPONSE_WITH_TAGS = struct.Struct(">iiB")
 _SIZE = struct.Struct(">i")
 
 
@@ -32,22 +33,20 @@ def parse_request_header(frame: memoryview) -> RequestHeader:
     """The header of any request, also of one nobody serves: unknown keys are read as if old. Hot path."""
     try:
         key, version, correlation_id, length = _REQUEST.unpack_from(frame)
-    except struct.error as error:
-        raise MalformedRequest("frame ends inside its header") from error
-    position = 10
-    client_id = None
-    if length >= 0:
-        position += length
-        if position > len(frame):
-            raise MalformedRequest("client id ends outside its frame")
-        try:
+        position, client_id = 10, None
+        if length >= 0:
+            position += length
+            if position > len(frame):
+                raise MalformedRequest("client id ends outside its frame")
             client_id = str(frame[10:position], "utf-8")
-        except UnicodeDecodeError as error:
-            raise MalformedRequest("client id is not UTF-8") from error
-    elif length < -1:
-        raise MalformedRequest(f"client id of {length} bytes")
-    if _has_tags(key, version):
-        position = skip_tags(frame, position)
+        elif length < -1:
+            raise MalformedRequest(f"client id of {length} bytes")
+        if version >= _FLEXIBLE_SINCE.get(key, _NEVER):
+            position = skip_tags(frame, position) if frame[position] else position + 1
+    except (struct.error, IndexError) as error:
+        raise MalformedRequest("frame ends inside its header") from error
+    except UnicodeDecodeError as error:
+        raise MalformedRequest("client id is not UTF-8") from error
     return RequestHeader(key, version, correlation_id, client_id, position)
 
 
@@ -59,8 +58,9 @@ def response_header(api_key: int, api_version: int, correlation_id: int) -> byte
 
 def frame_response(api_key: int, api_version: int, correlation_id: int, body: bytes) -> bytes:
     """A whole response, length first."""
-    tags = b"\0" if _has_tags(api_key, api_version) and api_key != API_VERSIONS else b""
-    return _RESPONSE.pack(4 + len(tags) + len(body), correlation_id) + tags + body
+    if api_version >= _FLEXIBLE_SINCE.get(api_key, _NEVER) and api_key != API_VERSIONS:
+        return _RESPONSE_WITH_TAGS.pack(5 + len(body), correlation_id, 0) + body
+    return _RESPONSE.pack(4 + len(body), correlation_id) + body
 
 
 def frame_response_parts(api_key: int, api_version: int, correlation_id: int, parts: Sequence[Part]) -> list[Part]:
@@ -95,8 +95,9 @@ def size_of(parts: Sequence[Part]) -> int:
     return sum(len(part) if isinstance(part, bytes | memoryview) else part.size for part in parts)
 
 
+_NEVER = 1 << 15
 _FLEXIBLE_SINCE = {api.key: api.flexible_since for api in APIS.values()}
 
 
 def _has_tags(api_key: int, api_version: int) -> bool:
-    return api_version >= _FLEXIBLE_SINCE.get(api_key, 1 << 15)
+    return api_version >= _FLEXIBLE_SINCE.get(api_key, _NEVER)

@@ -9,6 +9,7 @@ from typing import Any
 
 from broker_impl.machine import Machine
 from broker_impl.replication.replica import Replica
+from broker_impl.storage.validation import FOREVER
 
 OnFlushed = Callable[[Replica], None]
 
@@ -25,7 +26,8 @@ class Flusher:
 
     def appended(self, replica: Replica) -> None:
         """Flushes if the topic's `flush.messages` are reached."""
-        if replica.log.end_offset - replica.log.flushed_offset >= replica.log.config.flush_messages:
+        log = replica.log
+        if log.config.flush_messages < FOREVER and log.end_offset - log.flushed_offset >= log.config.flush_messages:
             self.flush(replica)
 
     def flush(self, replica: Replica) -> None:

@@ -13,6 +13,7 @@ from crc32c import crc32c
 
 HEADER_SIZE = 61
 OVERHEAD = 12
+CHECKSUMMED_FROM = 21
 MAGIC = 2
 NO_PRODUCER = -1
 NO_TIMESTAMP = -1
@@ -23,13 +24,14 @@ TRANSACTIONAL = 0x10
 CONTROL = 0x20
 
 _CRC_AT = 17
-_ATTRIBUTES_AT = _CHECKSUMMED_FROM = 21
+_ATTRIBUTES_AT = 21
 _MAX_TIMESTAMP_AT = 35
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 _PLACE = struct.Struct(">qii")
 _ATTRIBUTES = struct.Struct(">h")
 _TIMESTAMP = struct.Struct(">q")
 _CRC = struct.Struct(">I")
+_new = tuple.__new__
 assert _HEADER.size == HEADER_SIZE
 
 
@@ -62,8 +64,8 @@ class BatchHeader(NamedTuple):
 
 
 def parse_header(buffer: bytes | bytearray | memoryview, position: int = 0) -> BatchHeader:
-    """Needs 61 bytes from there; says nothing about whether they make sense."""
-    return BatchHeader._make(_HEADER.unpack_from(buffer, position))
+    """Needs 61 bytes from there; says nothing about whether they make sense. Hot path: `_make` would count the fields anew."""
+    return _new(BatchHeader, _HEADER.unpack_from(buffer, position))
 
 
 def is_plausible(header: BatchHeader) -> bool:
@@ -73,7 +75,7 @@ def is_plausible(header: BatchHeader) -> bool:
 
 def crc_matches(batch: bytes | memoryview, header: BatchHeader) -> bool:
     """`batch` is exactly this batch."""
-    return bool(crc32c(memoryview(batch)[_CHECKSUMMED_FROM:]) == header.crc)
+    return bool(crc32c(memoryview(batch)[CHECKSUMMED_FROM:]) == header.crc)
 
 
 def place(batch: memoryview, header: BatchHeader, base_offset: int, leader_epoch: int) -> None:
@@ -85,7 +87,7 @@ def stamp(batch: memoryview, header: BatchHeader, timestamp: int) -> BatchHeader
     """LogAppendTime: every record gets the leader's time through the header; the checksum is made anew."""
     _ATTRIBUTES.pack_into(batch, _ATTRIBUTES_AT, header.attributes | LOG_APPEND_TIME)
     _TIMESTAMP.pack_into(batch, _MAX_TIMESTAMP_AT, timestamp)
-    crc = crc32c(batch[_CHECKSUMMED_FROM:])
+    crc = crc32c(batch[CHECKSUMMED_FROM:])
     _CRC.pack_into(batch, _CRC_AT, crc)
     return header._replace(attributes=header.attributes | LOG_APPEND_TIME, max_timestamp=timestamp, crc=crc)
 

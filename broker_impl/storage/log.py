@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from broker_impl.machine.disk import File
 from broker_impl.protocol.errors import BrokerError, ErrorCode
-from broker_impl.storage.batch import BatchHeader, place, stamp
+from broker_impl.storage.batch import OVERHEAD, BatchHeader, place, stamp
 from broker_impl.storage.durability import SyncFailed
 from broker_impl.storage.files import LogFiles
 from broker_impl.storage.following import CorruptBatch, acceptable, group
@@ -298,7 +298,7 @@ class Log:
     def _take(self, header: BatchHeader, base_offset: int) -> None:
         """The batch is written: from here on it is part of the log."""
         last_offset = base_offset + header.last_delta
-        self._files.take(base_offset, last_offset, header.max_timestamp, header.size)
+        self._files.take(base_offset, last_offset, header.max_timestamp, header.length + OVERHEAD)
         if header.producer_id >= 0:
             self.producers.update(header, base_offset)
         self.end_offset = last_offset + 1

@@ -1,13 +1,13 @@
 """When the active segment is full: by size, by age, by its indexes, or because offsets no longer fit the index."""
 
-from broker_impl.storage.segment import MAX_POSITION, MAX_RELATIVE_OFFSET, Segment
+from broker_impl.storage.segment import MAX_RELATIVE_OFFSET, Segment
 from broker_impl.storage.validation import LogConfig
 
 
 def must_roll(active: Segment, config: LogConfig, size: int, last_offset: int, max_timestamp: int, wall_ms: int | None) -> bool:
     """Whether a batch of this size, offset and time needs a new segment. Hot path."""
     return active.size > 0 and (
-        active.size > min(config.segment_bytes, MAX_POSITION) - size
+        active.size + size > config.segment_bytes
         or last_offset - active.base_offset > MAX_RELATIVE_OFFSET
         or active.offset_index.is_full
         or active.time_index.is_full

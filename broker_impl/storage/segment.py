@@ -15,7 +15,7 @@ from broker_impl.storage.index import OffsetIndex, TimeIndex
 from broker_impl.storage.scan import headers
 
 DELETED = ".deleted"
-MAX_RELATIVE_OFFSET = MAX_POSITION = 2**31 - 1
+MAX_RELATIVE_OFFSET = 2**31 - 1
 _UNKNOWN = -2
 
 

@@ -6,8 +6,11 @@ believed before its length and checksum are known to be right.
 
 from dataclasses import dataclass
 
+from crc32c import crc32c
+
 from broker_impl.protocol.errors import BrokerError, ErrorCode
 from broker_impl.storage.batch import (
+    CHECKSUMMED_FROM,
     CODEC_MASK,
     CONTROL,
     HEADER_SIZE,
@@ -17,18 +20,17 @@ from broker_impl.storage.batch import (
     NO_TIMESTAMP,
     TRANSACTIONAL,
     BatchHeader,
-    crc_matches,
     parse_header,
 )
 
-_FOREVER = 2**63 - 1
+FOREVER = 2**63 - 1
 _CODECS = 5
 _SMALLEST_RECORD = 7
 
 
 @dataclass(frozen=True, slots=True)
 class LogConfig:
-    """A topic's settings as far as its logs care; times in milliseconds."""
+    """A topic's settings as far as its logs care; times in milliseconds. Positions in a segment fit into 32 bits."""
 
     segment_bytes: int = 1 << 30
     segment_ms: int = 7 * 24 * 3_600_000
@@ -37,10 +39,10 @@ class LogConfig:
     retention_ms: int = 7 * 24 * 3_600_000
     retention_bytes: int = -1
     max_message_bytes: int = 1_048_588
-    flush_messages: int = _FOREVER
-    flush_ms: int = _FOREVER
+    flush_messages: int = FOREVER
+    flush_ms: int = FOREVER
     timestamp_type: str = "CreateTime"
-    timestamp_before_max_ms: int = _FOREVER
+    timestamp_before_max_ms: int = FOREVER
     timestamp_after_max_ms: int = 3_600_000
     file_delete_delay_ms: int = 60_000
     cleanup_policy: str = "delete"
@@ -60,7 +62,7 @@ def validate(batches: memoryview, config: LogConfig, wall_ms: int) -> BatchHeade
         raise BrokerError(ErrorCode.MESSAGE_TOO_LARGE, f"the batch has {size} bytes, the topic takes {config.max_message_bytes}")
     if size > config.segment_bytes:
         raise BrokerError(ErrorCode.RECORD_LIST_TOO_LARGE, f"the batch has {size} bytes, a segment {config.segment_bytes}")
-    if not crc_matches(batches, header):
+    if crc32c(batches[CHECKSUMMED_FROM:]) != header.crc:
         raise BrokerError(ErrorCode.CORRUPT_MESSAGE, "the checksum does not match")
     if header.record_count < 1 or header.last_delta != header.record_count - 1:
         raise BrokerError(ErrorCode.INVALID_RECORD, f"{header.record_count} records but a last offset delta of {header.last_delta}")

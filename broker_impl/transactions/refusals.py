@@ -46,10 +46,11 @@ class _Refused:
 
 
 class Refusals:
-    """Empty, and so false, unless something was refused lately."""
+    """`any`: whether something was refused lately."""
 
     def __init__(self) -> None:
         self._refused: dict[_Producer, _Refused] = {}
+        self.any = False
 
     def __len__(self) -> int:
         return len(self._refused)
@@ -65,6 +66,7 @@ class Refusals:
             known.end = end if distance(known.end, end) > 0 else known.end
             return
         self._refused.pop(producer, None)
+        self.any = True
         self._refused[producer] = _Refused(header.producer_epoch, header.base_sequence, end, code, now)
         if len(self._refused) > MOST:
             del self._refused[next(iter(self._refused))]
@@ -90,3 +92,4 @@ class Refusals:
             if now - self._refused[oldest].at <= MEMORY_S:
                 return
             del self._refused[oldest]
+        self.any = False
