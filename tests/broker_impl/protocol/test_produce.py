@@ -1,6 +1,7 @@
 """The hot Produce codec against declared messages, which test_messages.py holds against kio."""
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -82,6 +83,46 @@ def test_tagged_fields_from_the_future_are_skipped(version: int) -> None:
         assert parse_produce(memoryview(encode(request, version, True)), 0, version) == as_request(request)
         response = judge.random_message(future_response, version, random.Random(seed))
         assert parse_produce_response(memoryview(encode(response, version, True)), 0, version) == as_response(response)
+
+
+SINGLES = [
+    ProduceRequest(None, 1, 30_000, [("t", [(7, memoryview(b"r" * size))])]) for size in (0, 1, 61, 126, 127, 128, 16_382, 16_383, 20_000)
+] + [ProduceRequest(None, -1, 1, [("n" * length, [(0, memoryview(b"r"))])]) for length in (0, 1, 125, 126, 127, 249)]
+
+
+@each_version
+@pytest.mark.parametrize("request_", SINGLES)
+def test_a_request_of_one_batch_is_read_whatever_its_lengths_and_nothing_less_of_it_is(version: int, request_: ProduceRequest) -> None:
+    frame = memoryview(b"header" + encode_produce_request(version, request_))
+    assert parse_produce(frame, 6, version) == request_
+    for end in {*range(6, min(60, len(frame))), *range(len(frame) - 4, len(frame))}:
+        with pytest.raises(MalformedRequest):
+            parse_produce(frame[:end], 6, version)
+
+
+@each_version
+def test_a_request_of_one_partition_that_is_not_plain_is_read_as_any_other(version: int) -> None:
+    for request in (
+        ProduceRequest("id", -1, 1, [("t", [(0, memoryview(b"r"))])]),
+        ProduceRequest(None, -1, 1, [("t", [(0, None)])]),
+        ProduceRequest(None, -1, 1, [("t", [])]),
+        ProduceRequest(None, -1, 1, []),
+    ):
+        assert parse_produce(memoryview(encode_produce_request(version, request)), 0, version) == request
+
+
+@each_flexible_version
+def test_the_answer_to_one_stored_batch_is_that_of_one_among_others(version: int) -> None:
+    """Its short way writes the same bytes: what stands around a partition is the same in both."""
+    stored, other = ProducedPartition(3, 0, 1 << 40, -1, 17), ProducedPartition(4, 0, 5, 6, 0)
+    alone = encode_produce_response(version, [("topic", [stored])])
+    both = encode_produce_response(version, [("topic", [stored, other])])
+    assert parse_produce_response(memoryview(alone), 0, version).topics == [("topic", [stored_with_lists(stored)])]
+    assert parse_produce_response(memoryview(both), 0, version).topics[0][1][0] == stored_with_lists(stored)
+
+
+def stored_with_lists(partition: ProducedPartition) -> ProducedPartition:
+    return replace(partition, record_errors=[])
 
 
 @each_version
