@@ -140,10 +140,7 @@ def test_all_five_are_known_to_the_next_leader(running: Running) -> None:
     with running.wire_to_leader(topic) as wire:
         producer = wire.new_producer()
         original = _produce_five(wire, topic, producer)
-    first = running.leader(topic)
-    running.stop(first)
-    wait_until(lambda: running.leader(topic) not in (-1, first), "another leader")
-    running.wait_for_leader(topic)
+    first = _stop_leader(running, topic)
     with running.wire_to_leader(topic) as wire:
         assert _produce_five(wire, topic, producer) == original
         assert wire.produce(topic, batch_of(b"next", producer=producer, sequence=10)).base_offset == 10
@@ -159,10 +156,7 @@ def test_a_batch_that_overtook_another_on_its_way_to_the_next_leader_is_asked_to
     with running.wire_to_leader(topic) as wire:
         producer = wire.new_producer()
         assert wire.produce(topic, batch_of(b"0", producer=producer, sequence=0)).base_offset == 0
-    first = running.leader(topic)
-    running.stop(first)
-    wait_until(lambda: running.leader(topic) not in (-1, first), "another leader")
-    running.wait_for_leader(topic)
+    first = _stop_leader(running, topic)
     with running.wire_to_leader(topic) as wire:
         assert wire.produce(topic, batch_of(b"2", producer=producer, sequence=2)).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
         assert wire.produce(topic, batch_of(b"1", producer=producer, sequence=1)).base_offset == 1
@@ -181,10 +175,7 @@ def test_a_gap_that_nobody_closes_under_a_new_leader_is_out_of_order_in_the_end(
     with running.wire_to_leader(topic) as wire:
         producer = wire.new_producer()
         wire.produce(topic, batch_of(b"0", producer=producer, sequence=0))
-    first = running.leader(topic)
-    running.stop(first)
-    wait_until(lambda: running.leader(topic) not in (-1, first), "another leader")
-    running.wait_for_leader(topic)
+    first = _stop_leader(running, topic)
     with running.wire_to_leader(topic) as wire:
         overtaking = batch_of(b"2", producer=producer, sequence=2)
         wait_until(
@@ -193,6 +184,15 @@ def test_a_gap_that_nobody_closes_under_a_new_leader_is_out_of_order_in_the_end(
         assert values_of(wire.fetch(topic, 0)) == [b"0"]
     running.start(first)
     running.wait_in_sync(topic)
+
+
+def _stop_leader(running: Running, topic: str) -> int:
+    """Returns who it was, when another leads."""
+    first = running.leader(topic)
+    running.stop(first)
+    wait_until(lambda: running.leader(topic) not in (-1, first), "another leader")
+    running.wait_for_leader(topic)
+    return first
 
 
 def _produce_five(wire: WireClient, topic: str, producer: tuple[int, int]) -> list[int]:
